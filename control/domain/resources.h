@@ -1,0 +1,62 @@
+// The use cases of resources: create, get, list, update, delete, import, the same for every type. Blocking (the store's); thread-safe.
+// Input is validated by the contract, then against the other resources; everything or nothing is written. Errors carry an ErrorDetail.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <google/protobuf/field_mask.pb.h>
+#include <google/protobuf/message.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/store/store.h"
+#include "croft/v1/account.pb.h"
+#include "proto/base/clock.h"
+
+namespace croft::control::domain {
+
+using MessagePtr = std::unique_ptr<google::protobuf::Message>;
+
+struct Caller {
+  std::string who;  // token name
+};
+
+struct WriteOptions {
+  bool validate_only = false;
+  std::string request_id;
+  std::string request_fingerprint;  // of the whole request message
+  std::string reason;
+};
+
+struct Page {
+  std::vector<MessagePtr> resources;
+  std::string next_page_token;
+};
+
+class Resources {
+ public:
+  explicit Resources(store::Store& store) : store_(store) {}
+
+  // Answers carry every output-only field, `revision` that of the change just committed.
+  absl::StatusOr<MessagePtr> Create(const Caller& caller, std::string_view parent, std::string_view id,
+                                    const google::protobuf::Message& resource, const WriteOptions& options);
+  absl::StatusOr<MessagePtr> Get(contract::ResourceType type, std::string_view name);
+  absl::StatusOr<Page> List(contract::ResourceType type, std::string_view parent, int page_size,
+                            std::string_view page_token);
+  absl::StatusOr<MessagePtr> Update(const Caller& caller, const google::protobuf::Message& resource,
+                                    const google::protobuf::FieldMask& mask, const WriteOptions& options);
+  absl::StatusOr<MessagePtr> Delete(const Caller& caller, contract::ResourceType type, std::string_view name,
+                                    std::string_view etag, const WriteOptions& options);
+  // One batch of an import, one transaction; rows fail one by one.
+  absl::StatusOr<v1::ImportAccountsResponse> ImportAccounts(const Caller& caller,
+                                                            const v1::ImportAccountsRequest& batch);
+
+  // Makes the platform, organizations/root and nothing else, if they are not there.
+  absl::Status CreateFirstResources();
+
+ private:
+  store::Store& store_;
+};
+
+}  // namespace croft::control::domain

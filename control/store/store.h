@@ -1,0 +1,175 @@
+// The only place where truth lives, as the rest of control sees it. Blocking; thread-safe; implemented on PostgreSQL (pg_store) and in memory
+// for tests (tests/unit/control/store/fake_store). Errors: unavailable (database away), aborted (serialisation; retried inside first),
+// already_exists (a unique constraint, detail names the holder), not_found, failed_precondition.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "croft/node/v1/feed.pb.h"
+#include "croft/v1/change.pb.h"
+#include "croft/v1/report.pb.h"
+#include "proto/contract/resource_name.h"
+
+namespace croft::control::store {
+
+using contract::ResourceType;
+
+// A row of a resource table. `body` is the serialised message without its output-only fields.
+struct StoredResource {
+  ResourceType type = ResourceType::kPlatform;
+  std::int64_t uid = 0;
+  std::string name;                   // full resource name, canonical
+  std::int64_t farm_uid = 0;          // 0: not a farm's
+  std::int64_t organization_uid = 0;  // the owner; 0 only for the platform and the root organization
+  std::string organization;           // its name (read side)
+  std::string body;
+  std::int64_t revision = 0;          // of the last change (read side)
+  std::int64_t change_id = 0;         // the version: etag
+  std::chrono::system_clock::time_point created;  // read side
+  std::chrono::system_clock::time_point updated;
+  bool deleted = false;
+};
+
+struct ChangeInfo {
+  std::string who;
+  std::string request_id;             // empty: none
+  std::string request_fingerprint;    // hash of the request, to tell a repeated id with another body
+  std::string answer;                 // serialised response, given back for a repeated request_id
+  std::string reason;
+};
+
+struct CommittedChange {
+  std::int64_t revision = 0;
+  std::uint64_t tag = 0;
+};
+
+struct KnownRequest {
+  std::string fingerprint;
+  std::string answer;
+  std::int64_t revision = 0;
+};
+
+// One read-write transaction. Everything written is stamped with one change id; Commit's last statement gives the revision.
+// A transaction that is destroyed uncommitted leaves no trace. One thread.
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+
+  // The change id drawn by this transaction.
+  virtual std::int64_t change_id() const = 0;
+  virtual absl::StatusOr<std::int64_t> NextUid(ResourceType type) = 0;
+  // Reads a live row and locks it until the end.
+  virtual absl::StatusOr<std::optional<StoredResource>> FindForUpdate(std::string_view name) = 0;
+  virtual absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) = 0;
+  // already_exists when the name is taken.
+  virtual absl::Status Insert(const StoredResource& row) = 0;
+  // Keeps the previous body in history.
+  virtual absl::Status Update(const StoredResource& row) = 0;
+  // Leaves a tombstone and frees the name. Its bindings go with it.
+  virtual absl::Status Delete(const StoredResource& row) = 0;
+  // Many new rows of one type in one statement; returns the names that were taken (and not inserted).
+  virtual absl::StatusOr<std::vector<std::string>> InsertMany(
+      const std::vector<StoredResource>& rows) = 0;
+  // Replaces the site's keys. already_exists with detail reason BINDING_TAKEN, resource = the holder's name, when another site has one.
+  virtual absl::Status SetBindings(std::int64_t farm_uid, std::int64_t site_uid,
+                                   const std::vector<std::string>& encoded_keys) = 0;
+  // Draws `count` consecutive home slots of a store; returns the first.
+  virtual absl::StatusOr<std::int64_t> TakeHomeSlots(std::int64_t store_uid, std::int64_t count) = 0;
+  // Draws the smallest identity not used by a live pool of the farm.
+  virtual absl::StatusOr<std::uint32_t> TakeIdentity(std::int64_t farm_uid) = 0;
+  // Names of live resources that refer to this one (sites using a pool, accounts in a store, ...), at most `limit`.
+  virtual absl::StatusOr<std::vector<std::string>> FindReferences(const StoredResource& row, int limit) = 0;
+  // Records which resources this one refers to, for FindReferences; replaces the previous set.
+  virtual absl::Status SetReferences(const StoredResource& row,
+                                     const std::vector<std::string>& resource_names) = 0;
+  // The change row (revision, tag, who, ...), then COMMIT and NOTIFY. unknown when the outcome is in doubt: look the request id up.
+  virtual absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) = 0;
+};
+
+struct ListQuery {
+  ResourceType type = ResourceType::kSite;
+  std::int64_t farm_uid = 0;     // 0: all farms
+  std::string after_name;        // keyset: names greater than this
+  int limit = 100;
+};
+
+// What a farm's feed is at: the last revision that touched it or anything.
+struct FeedHead {
+  node::v1::Position position;
+  std::int64_t compaction_floor = 0;  // a node below it needs a snapshot
+};
+
+// A node's marks as other instances see them.
+struct NodeMarks {
+  std::int64_t node_uid = 0;
+  std::string node;             // name
+  std::int64_t farm_uid = 0;
+  std::int64_t sent_revision = 0, applied_revision = 0, serving_revision = 0;
+  bool connected = false;
+  bool ever_connected = false;
+  bool draining = false;
+  std::chrono::system_clock::time_point last_contact;
+  std::string status;           // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // ---- resources
+  virtual absl::StatusOr<std::unique_ptr<Transaction>> Begin() = 0;
+  virtual absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) = 0;
+  virtual absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type, std::int64_t uid) = 0;
+  virtual absl::StatusOr<std::vector<StoredResource>> List(const ListQuery& query) = 0;
+  virtual absl::StatusOr<std::optional<std::int64_t>> FindBinding(std::int64_t farm_uid, std::string_view encoded_key) = 0;
+  virtual absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who, std::string_view request_id) = 0;
+  virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
+                                                              std::string_view resource) = 0;
+
+  // ---- feed
+  virtual absl::StatusOr<FeedHead> GetHead() = 0;
+  // Whether this database's history has that (epoch, revision, tag).
+  virtual absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) = 0;
+  // Calls `emit` with every record that concerns the farm (its members, the farm itself, the platform) and whose revision is above `since`,
+  // deleted ones included, in one repeatable-read transaction, ordered by (type, uid); returns the position of that transaction.
+  virtual absl::StatusOr<node::v1::Position> ReadDelta(
+      std::int64_t farm_uid, std::int64_t since_revision,
+      const std::function<void(node::v1::Record)>& emit) = 0;
+  // Up to `limit` live records of the type with uid > after, ascending: a chunk of a snapshot.
+  virtual absl::StatusOr<std::vector<node::v1::Record>> ReadSnapshotChunk(
+      std::int64_t farm_uid, node::v1::RecordType type, std::int64_t after_uid, int limit) = 0;
+  // Removes tombstones, and change rows that no position needs, at or below the revision; raises the floor.
+  virtual absl::Status Compact(std::int64_t through_revision) = 0;
+  // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came. One caller.
+  virtual absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) = 0;
+
+  // ---- nodes
+  virtual absl::Status WriteMarks(const std::vector<NodeMarks>& marks) = 0;
+  virtual absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) = 0;  // 0: all
+
+  // ---- identity. Hashes only; never the token itself.
+  virtual absl::Status InsertJoinToken(std::string_view hash, std::string_view node,
+                                       std::chrono::system_clock::time_point expires) = 0;
+  // Takes the token out of use and returns its node's name; not_found if unknown, expired or used.
+  virtual absl::StatusOr<std::string> TakeJoinToken(std::string_view hash, std::chrono::system_clock::time_point now) = 0;
+  virtual absl::Status InsertOperatorToken(std::string_view hash, std::string_view who) = 0;
+  virtual absl::StatusOr<std::optional<std::string>> FindOperatorToken(std::string_view hash) = 0;
+  // Encrypted blobs (the CA key and certificate) by key. PutSecret keeps an existing value (first start of several instances) and returns it.
+  virtual absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key, std::string_view value) = 0;
+
+  // ---- events
+  virtual absl::Status InsertEvents(const std::vector<v1::Event>& events) = 0;
+  virtual absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit, std::string_view resource) = 0;
+};
+
+}  // namespace croft::control::store

@@ -1,0 +1,28 @@
+// YAML or JSON -> message, strictly: refuses duplicates, unknown and misplaced fields, and reports all errors with line, path and nearest
+// valid name. (protobuf's own JSON parser is too lenient.) The text is untrusted; depth and size are bounded.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "croft/v1/error.pb.h"
+
+namespace croft::contract {
+
+struct ReadResult {
+  std::vector<v1::FieldViolation> violations;  // the description begins with "line N: "
+};
+
+// One document into `message`. Field names as in the .proto; quantities with units; enum values by name, any letter case.
+ReadResult ReadStrict(std::string_view text, google::protobuf::Message& message);
+
+// The message as YAML that ReadStrict takes back; output-only fields come too when `all`.
+std::string WriteYaml(const google::protobuf::Message& message, bool all);
+// The same as JSON (snake_case names, int64 as numbers up to 2^53, otherwise strings).
+std::string WriteJson(const google::protobuf::Message& message, bool all);
+
+}  // namespace croft::contract
