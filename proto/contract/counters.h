@@ -194,19 +194,10 @@ constexpr std::span<const CounterFacts> Catalogue(InstanceType type) {
 
 // "site"; empty for an unknown type.
 constexpr std::string_view NameOf(InstanceType type) {
-  switch (type) {
-    case InstanceType::kNode:
-      return "node";
-    case InstanceType::kSite:
-      return "site";
-    case InstanceType::kPool:
-      return "pool";
-    case InstanceType::kWorker:
-      return "worker";
-    case InstanceType::kStore:
-      return "store";
-  }
-  return {};
+  constexpr std::array<std::string_view, 6> kNames = {"",     "node",   "site",
+                                                      "pool", "worker", "store"};
+  const auto number = static_cast<std::uint32_t>(type);
+  return number < kNames.size() ? kNames[number] : std::string_view();
 }
 
 }  // namespace croft::contract::counters
