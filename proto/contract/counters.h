@@ -60,8 +60,7 @@ enum class PoolCounter : std::uint32_t {
   kLostWorkerTotal,
   kRetriedTotal,
   kUrlRefusedTotal,
-  // Written by the agent:
-  kWorkers,  // gauge
+  kWorkers,  // gauge; it and the rest are written by the agent
   kWorkersStartedTotal,
   kWorkerFailuresTotal,
   kPingFailuresTotal,
@@ -102,7 +101,6 @@ struct CounterFacts {
 
 inline constexpr std::size_t kCountersMax = 24;  // slots of a row, with room to grow
 
-// One table per type, in enumeration order.
 inline constexpr auto kNodeCounters = std::to_array<CounterFacts>({
     {"connections_total", false, "connections"},
     {"connections", true, "connections"},
@@ -173,7 +171,6 @@ static_assert(kSiteCounters.size() == static_cast<std::size_t>(SiteCounter::kCou
 static_assert(kPoolCounters.size() == static_cast<std::size_t>(PoolCounter::kCount));
 static_assert(kWorkerCounters.size() == static_cast<std::size_t>(WorkerCounter::kCount));
 static_assert(kStoreCounters.size() == static_cast<std::size_t>(StoreCounter::kCount));
-static_assert(kPoolCounters.size() <= kCountersMax);
 
 // Facts in enumeration order; empty for an unknown type.
 constexpr std::span<const CounterFacts> Catalogue(InstanceType type) {
