@@ -32,6 +32,8 @@ struct StoredResource {
   std::int64_t farm_uid = 0;          // 0: not a farm's
   std::int64_t organization_uid = 0;  // the owner; 0 only for the platform and the root organization
   std::string organization;           // its name (read side)
+  std::int64_t store_uid = 0;         // an account's home store, which can't be deleted under it; 0 for other types
+  std::uint32_t identity = 0;         // a pool's, unique in its farm; 0 for other types
   std::string body;
   std::int64_t revision = 0;          // of the last change (read side)
   std::int64_t change_id = 0;         // the version: etag
@@ -67,10 +69,17 @@ class Transaction {
 
   // The change id drawn by this transaction.
   virtual std::int64_t change_id() const = 0;
+  // The transaction's time: the change's, and `created` and `updated` of what it writes.
+  virtual std::chrono::system_clock::time_point time() const = 0;
   virtual absl::StatusOr<std::int64_t> NextUid(ResourceType type) = 0;
+  virtual absl::StatusOr<std::vector<std::int64_t>> NextUids(ResourceType type, int count) = 0;
   // Reads a live row and locks it until the end.
   virtual absl::StatusOr<std::optional<StoredResource>> FindForUpdate(std::string_view name) = 0;
+  // Reads a live row that this transaction will refer to: it can't be deleted until the end.
   virtual absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) = 0;
+  // The live rows among these names, of one type, in no order; locks nothing.
+  virtual absl::StatusOr<std::vector<StoredResource>> FindMany(
+      ResourceType type, const std::vector<std::string>& names) = 0;
   // already_exists when the name is taken.
   virtual absl::Status Insert(const StoredResource& row) = 0;
   // Keeps the previous body in history.
@@ -85,6 +94,8 @@ class Transaction {
                                    const std::vector<std::string>& encoded_keys) = 0;
   // Draws `count` consecutive home slots of a store; returns the first.
   virtual absl::StatusOr<std::int64_t> TakeHomeSlots(std::int64_t store_uid, std::int64_t count) = 0;
+  // How many were drawn so far.
+  virtual absl::StatusOr<std::int64_t> UsedHomeSlots(std::int64_t store_uid) = 0;
   // Draws the smallest identity not used by a live pool of the farm.
   virtual absl::StatusOr<std::uint32_t> TakeIdentity(std::int64_t farm_uid) = 0;
   // Names of live resources that refer to this one (sites using a pool, accounts in a store, ...), at most `limit`.
