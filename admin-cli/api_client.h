@@ -1,0 +1,39 @@
+// Calls control's API by method name, with messages known by descriptor: one path for every
+// resource. One thread.
+#pragma once
+
+#include <absl/status/status.h>
+#include <google/protobuf/message.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "admin-cli/contexts.h"
+#include "croft/v1/account.pb.h"
+
+namespace croft::admin_cli {
+
+class ApiClient {
+ public:
+  explicit ApiClient(const Context& context);
+  ~ApiClient();
+
+  // `method` is "SiteService/CreateSite". Errors carry the ErrorDetail that control sent.
+  absl::Status Call(const std::string& method, const google::protobuf::Message& request,
+                    google::protobuf::Message& response,
+                    std::chrono::milliseconds timeout = std::chrono::seconds(60));
+
+  // The import's stream: `next` fills the next request and returns false at the end; `on_response`
+  // sees each answer.
+  absl::Status ImportAccounts(
+      const std::function<bool(v1::ImportAccountsRequest&)>& next,
+      const std::function<void(const v1::ImportAccountsResponse&)>& on_response);
+
+ private:
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace croft::admin_cli

@@ -1,0 +1,212 @@
+#include "admin-cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "admin-cli/assignments.h"
+#include "admin-cli/contexts.h"
+#include "admin-cli/invocation.h"
+#include "proto/base/error.h"
+#include "proto/contract/field_path.h"
+
+namespace croft::admin_cli {
+namespace {
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  const char* examples;
+  Command command;
+};
+
+constexpr Verb kVerbs[] = {
+    {"list", "List objects, events or changes, page by page",
+     "  croft list sites\n  croft list accounts -o csv\n  croft list events --limit 20\n"
+     "  croft list changes farms/main/sites/shop\n",
+     ListResources},
+    {"get", "Show objects, or counters",
+     "  croft get site shop -o yaml\n  croft get node web1 web2\n  croft get counters site shop\n"
+     "  croft get counters pool --node web1\n",
+     GetResources},
+    {"describe", "Show one object with everything known about it, as YAML",
+     "  croft describe node web1\n", GetResources},
+    {"create", "Create one object",
+     "  croft create farm main\n"
+     "  croft create store content path=/srv/content homes.fan_out=75,50\n"
+     "  croft create pool php max_concurrent_requests=100\n"
+     "  croft create site shop bindings=*:80:shop.example root=content:shop pool=php "
+     "--wait=serving\n"
+     "  croft create account bob\n",
+     CreateResource},
+    {"set", "Change fields of one object: key=value, key+=item, key-=item, key- (unset)",
+     "  croft set site shop bindings+=*:80:www.shop.example settings.limits.max_body=50MB\n"
+     "  croft set site shop settings.limits.max_body-\n"
+     "  croft set platform settings.timeouts.idle=60s --wait=applied\n",
+     SetResource},
+    {"delete", "Delete objects", "  croft delete site shop\n  croft delete account bob ann\n",
+     DeleteResources},
+    {"start", "Start sites or pools", "  croft start pool php\n", StartResources},
+    {"stop", "Stop sites or pools: they answer 503", "  croft stop site shop --wait=serving\n",
+     StopResources},
+    {"suspend", "Suspend accounts: their pages answer 403",
+     "  croft suspend account bob --wait=serving --reason 'unpaid'\n", SuspendAccounts},
+    {"resume", "Resume suspended accounts", "  croft resume account bob\n", ResumeAccounts},
+    {"drain", "Take nodes out of service: their health URL answers 503",
+     "  croft drain node web1\n", DrainNodes},
+    {"undrain", "Put drained nodes back into service", "  croft undrain node web1\n", UndrainNodes},
+    {"enroll", "Make a join token with which one node can enrol, once",
+     "  croft enroll node web1 > /etc/croft/join-token\n", EnrollNode},
+    {"import", "Create accounts from a CSV file (columns name, organization, store, state)",
+     "  croft import accounts people.csv --wait=applied\n", ImportAccountsFile},
+    {"explain", "Say what a URL leads to, which settings are in force and where each came from",
+     "  croft explain url http://shop.example/docs/a.html\n"
+     "  croft explain url http://www.isp.example/~bob/ --ip 192.0.2.7\n",
+     ExplainUrl},
+    {"top", "Show the busiest nodes, sites, pools, workers or stores",
+     "  croft top site --limit 10\n  croft top pool --order-by rejected_queue_full_total\n", Top},
+    {"wait", "Wait until a revision is applied or serving on every node in service",
+     "  croft wait revision 4711 --wait=serving --timeout 10s\n", WaitForRevision},
+};
+
+constexpr const char* kFooter =
+    "Types: platform organization farm node site pool store account (list: also events, changes; "
+    "get: also counters)\n"
+    "A name without \"/\" is of the farm given by --farm or the context; sizes and durations take "
+    "units (30MB, 20min).\n"
+    "\nExit codes: 0 done, 1 differs, 2 usage, 3 not found, 4 exists or conflicts, 5 invalid, 6 "
+    "partly done, 7 limit,\n8 not permitted, 9 control unreachable, 10 wait timed out, 11 refused "
+    "by a node, 12 precondition failed.\n"
+    "\nEnvironment: CROFT_CONFIG (contexts file), CROFT_CONTEXT, CROFT_CONTROL, CROFT_TOKEN.\n"
+    "\nExamples:\n"
+    "  croft list nodes\n"
+    "  croft create site shop bindings=*:80:shop.example root=content:shop pool=php "
+    "--wait=serving\n"
+    "  croft explain url http://shop.example/\n"
+    "  croft set --help\n";
+
+struct Options {
+  std::string context, farm, format, wait = "accepted", timeout = "30s";
+  std::string type;
+  std::vector<std::string> arguments;
+  Invocation invocation;
+};
+
+void AddOptions(CLI::App& app, Options& options) {
+  app.add_option("--context", options.context, "Context of the contexts file");
+  app.add_option("--farm", options.farm, "Farm of names without \"/\" (default: the context's)");
+  app.add_option("-o,--output", options.format,
+                 "table, wide, json, jsonl, yaml, csv or name (default table)");
+  app.add_option("--wait", options.wait,
+                 "After a write: accepted (committed), applied (in every replica) or serving "
+                 "(every listener answers from it)")
+      ->check(CLI::IsMember({"accepted", "applied", "serving"}));
+  app.add_option("--timeout", options.timeout, "Longest wait (default 30s)");
+  app.add_flag("--dry-run,--validate-only", options.invocation.validate_only,
+               "Check everything, change nothing");
+  app.add_option("--if-etag", options.invocation.if_etag, "Refuse unless the object has this etag");
+  app.add_option("--request-id", options.invocation.request_id,
+                 "The same id and request get the same answer, for 24 hours");
+  app.add_option("--reason", options.invocation.reason, "Kept with the change for the auditor");
+  app.add_option("--node", options.invocation.node, "get counters: only this node's");
+  app.add_option("--ip", options.invocation.ip, "explain url: address the request arrives at");
+  app.add_option("--order-by", options.invocation.order_by, "top: counter to sort by");
+  app.add_option("--limit", options.invocation.limit, "top, list events, list changes: most rows");
+}
+
+void AddVerbs(CLI::App& app, Options& options) {
+  for (const Verb& verb : kVerbs) {
+    CLI::App* command = app.add_subcommand(verb.name, verb.summary);
+    command->fallthrough();
+    command->footer(
+        "Options of croft itself (--wait, -o, --farm, ...): croft --help\n\nExamples:\n" +
+        std::string(verb.examples));
+    command->add_option("TYPE", options.type, "What kind of object")->required();
+    command->add_option("NAME", options.arguments, "Names, and key=value assignments");
+    command->final_callback([&options, &verb] { options.invocation.verb = verb.name; });
+  }
+  app.require_subcommand(1);
+}
+
+// Fills the invocation from the options; the context's farm is the default.
+absl::Status Complete(Options& options, const Context& context) {
+  Invocation& invocation = options.invocation;
+  invocation.type = options.type;
+  invocation.farm = options.farm.empty() ? context.farm : options.farm;
+  if (invocation.farm.starts_with("farms/")) {
+    invocation.farm.erase(0, std::string("farms/").size());
+  }
+  for (std::string& argument : options.arguments) {
+    (IsAssignment(argument) ? invocation.assignments : invocation.names)
+        .push_back(std::move(argument));
+  }
+  if (options.format.empty()) {
+    options.format = invocation.verb == "describe" ? "yaml" : "table";
+  }
+  const auto format = ParseFormat(options.format);
+  if (!format.ok()) {
+    return format.status();
+  }
+  invocation.format = *format;
+  invocation.wait = options.wait == "serving"   ? v1::SERVING
+                    : options.wait == "applied" ? v1::APPLIED
+                                                : v1::ACCEPTED;
+  const auto timeout = contract::ParseQuantity(options.timeout, v1::MILLISECONDS);
+  if (!timeout.ok() || *timeout <= 0) {
+    return Error(absl::StatusCode::kUnimplemented, "--timeout: \"{}\" is no duration like 30s",
+                 options.timeout);
+  }
+  invocation.timeout_ms = *timeout;
+  return absl::OkStatus();
+}
+
+Command CommandOf(const Invocation& invocation) {
+  if (invocation.type == "counters" && invocation.verb == "get") {
+    return GetCounters;
+  }
+  if (invocation.verb == "list" && (invocation.type == "events" || invocation.type == "event")) {
+    return ListEvents;
+  }
+  if (invocation.verb == "list" && (invocation.type == "changes" || invocation.type == "change")) {
+    return ListChanges;
+  }
+  for (const Verb& verb : kVerbs) {
+    if (invocation.verb == verb.name) {
+      return verb.command;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  CLI::App app(
+      "Croft: web hosting for many small sites, run from one place.\n"
+      "croft VERB TYPE [NAME...] [key=value...]",
+      "croft");
+  app.set_version_flag("--version", "croft 0.1.0");
+  app.footer(kFooter);
+  Options options;
+  AddOptions(app, options);
+  AddVerbs(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  const auto context = LoadContext(options.context);
+  if (!context.ok()) {
+    std::fprintf(stderr, "croft: %s\n", std::string(context.status().message()).c_str());
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  if (auto status = Complete(options, *context); !status.ok()) {
+    return static_cast<int>(Fail(status));
+  }
+  ApiClient client(*context);
+  return static_cast<int>(CommandOf(options.invocation)(client, options.invocation));
+}
+
+}  // namespace croft::admin_cli

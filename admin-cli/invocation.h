@@ -1,0 +1,70 @@
+// What the operator asked for, parsed; and the connection it is carried out on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "admin-cli/api_client.h"
+#include "admin-cli/exit_code.h"
+#include "admin-cli/output.h"
+#include "croft/v1/change.pb.h"
+
+namespace croft::admin_cli {
+
+struct Invocation {
+  std::string verb;
+  std::string type;                      // as typed: "site"
+  std::vector<std::string> names;        // positionals that are no assignment
+  std::vector<std::string> assignments;  // key=value, key+=value, key-=value, key-
+  Format format = Format::kTable;
+  std::string farm;  // id; the context's default if not given
+  v1::WaitLevel wait = v1::ACCEPTED;
+  std::int64_t timeout_ms = 30'000;
+  bool validate_only = false;
+  std::string if_etag;
+  std::string request_id;
+  std::string reason;
+  std::string node;      // get counters
+  std::string ip;        // explain url
+  std::string order_by;  // top
+  int limit = 0;         // top, events, changes
+};
+
+// A command's outcome; it has printed what it had to say.
+using Command = ExitCode (*)(ApiClient& client, const Invocation& invocation);
+
+// Prints the error and gives its exit code.
+ExitCode Fail(const absl::Status& status);
+
+// commands/resource.cc: the standard verbs, the same for every noun.
+ExitCode ListResources(ApiClient& client, const Invocation& invocation);
+ExitCode GetResources(ApiClient& client, const Invocation& invocation);
+ExitCode CreateResource(ApiClient& client, const Invocation& invocation);
+ExitCode SetResource(ApiClient& client, const Invocation& invocation);
+ExitCode DeleteResources(ApiClient& client, const Invocation& invocation);
+// commands/state.cc: set of one state field under its own verb.
+ExitCode StartResources(ApiClient& client, const Invocation& invocation);
+ExitCode StopResources(ApiClient& client, const Invocation& invocation);
+ExitCode SuspendAccounts(ApiClient& client, const Invocation& invocation);
+ExitCode ResumeAccounts(ApiClient& client, const Invocation& invocation);
+ExitCode DrainNodes(ApiClient& client, const Invocation& invocation);
+ExitCode UndrainNodes(ApiClient& client, const Invocation& invocation);
+// commands/account_import.cc
+ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation);
+// commands/explain_url.cc
+ExitCode ExplainUrl(ApiClient& client, const Invocation& invocation);
+// commands/reports.cc
+ExitCode Top(ApiClient& client, const Invocation& invocation);
+ExitCode GetCounters(ApiClient& client, const Invocation& invocation);
+ExitCode ListEvents(ApiClient& client, const Invocation& invocation);
+ExitCode ListChanges(ApiClient& client, const Invocation& invocation);
+// commands/enroll.cc
+ExitCode EnrollNode(ApiClient& client, const Invocation& invocation);
+// commands/wait.cc
+ExitCode WaitForRevision(ApiClient& client, const Invocation& invocation);
+
+// Waits as the invocation asks for `revision`, after a write; says on stderr which nodes were not
+// awaited or are behind.
+ExitCode WaitAfterWrite(ApiClient& client, const Invocation& invocation, std::int64_t revision);
+
+}  // namespace croft::admin_cli
