@@ -1,0 +1,269 @@
+#include "tests/unit/control/store/fake_store.h"
+
+#include <algorithm>
+
+#include "control/store/row_type.h"
+#include "proto/base/check.h"
+#include "proto/base/error.h"
+#include "tests/unit/control/store/fake_transaction.h"
+
+namespace croft::control::store {
+namespace {
+
+node::v1::Record ToRecord(const StoredResource& row) {
+  node::v1::Record record;
+  record.set_type(RecordTypeOf(row.type));
+  record.set_uid(row.uid);
+  record.set_revision(row.revision);
+  record.set_deleted(row.deleted);
+  if (!row.deleted) {
+    record.set_body(row.body);
+  }
+  return record;
+}
+
+bool ConcernsFarm(const StoredResource& row, std::int64_t farm_uid) {
+  return row.type == ResourceType::kPlatform ||
+         (row.type == ResourceType::kFarm && row.uid == farm_uid) ||
+         (row.type != ResourceType::kOrganization && row.farm_uid == farm_uid);
+}
+
+bool Touches(const v1::Change& change, std::string_view resource) {
+  return resource.empty() || std::ranges::any_of(change.resources(), [&](const auto& changed) {
+           return changed.name() == resource;
+         });
+}
+
+StoredResource WithOrganization(const FakeStore::State& state, StoredResource row) {
+  const auto owner =
+      state.rows.find({TypeNumber(ResourceType::kOrganization), row.organization_uid});
+  row.organization = owner == state.rows.end() ? "" : owner->second.name;
+  return row;
+}
+
+}  // namespace
+
+FakeStore::FakeStore(std::uint64_t seed, const Clock* clock)
+    : clock_(clock == nullptr ? &system_clock_ : clock), random_(seed) {
+  auto state = std::make_shared<State>();
+  state->position.set_epoch(random_() | 1);
+  state_ = std::move(state);
+}
+
+FakeStore::~FakeStore() = default;
+
+std::chrono::system_clock::time_point FakeStore::Now() const { return clock_->Now(); }
+
+std::uint64_t FakeStore::DrawId() {
+  const std::lock_guard lock(mutex_);
+  return random_() | 1;
+}
+
+absl::StatusOr<std::shared_ptr<const FakeStore::State>> FakeStore::Current() {
+  const std::lock_guard lock(mutex_);
+  if (!available_) {
+    return Error(absl::StatusCode::kUnavailable, "the database is away");
+  }
+  return state_;
+}
+
+void FakeStore::Publish(std::shared_ptr<const State> state) {
+  state_ = std::move(state);
+  notify_pending_ = true;
+  notified_.notify_all();
+}
+
+std::shared_ptr<const FakeStore::State> FakeStore::Save() {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void FakeStore::Restore(std::shared_ptr<const State> state) {
+  const std::lock_guard lock(mutex_);
+  Publish(std::move(state));
+}
+
+void FakeStore::StartNewEpoch() {
+  const std::lock_guard lock(mutex_);
+  auto state = std::make_shared<State>(*state_);
+  state->position.set_epoch(random_() | 1);
+  Publish(std::move(state));
+}
+
+void FakeStore::SetAvailable(bool available) {
+  const std::lock_guard lock(mutex_);
+  available_ = available;
+}
+
+void FakeStore::OverwriteBody(ResourceType type, std::int64_t uid, std::string body) {
+  const std::lock_guard lock(mutex_);
+  auto state = std::make_shared<State>(*state_);
+  state->rows.at({TypeNumber(type), uid}).body = std::move(body);
+  state_ = std::move(state);
+}
+
+absl::StatusOr<std::unique_ptr<Transaction>> FakeStore::Begin() {
+  auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::int64_t change_id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    change_id = next_change_id_++;
+  }
+  return std::make_unique<FakeTransaction>(*this, *std::move(state), change_id);
+}
+
+absl::StatusOr<std::optional<StoredResource>> FakeStore::Find(std::string_view name) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  const auto found = (*state)->names.find(name);
+  if (found == (*state)->names.end()) {
+    return std::nullopt;
+  }
+  return WithOrganization(**state, (*state)->rows.at(found->second));
+}
+
+absl::StatusOr<std::optional<StoredResource>> FakeStore::FindByUid(ResourceType type,
+                                                                   std::int64_t uid) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  const auto found = (*state)->rows.find({TypeNumber(type), uid});
+  if (found == (*state)->rows.end() || found->second.deleted) {
+    return std::nullopt;
+  }
+  return WithOrganization(**state, found->second);
+}
+
+absl::StatusOr<std::vector<StoredResource>> FakeStore::List(const ListQuery& query) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::vector<StoredResource> rows;
+  for (auto at = (*state)->names.upper_bound(query.after_name);
+       at != (*state)->names.end() && std::ssize(rows) < query.limit; ++at) {
+    const StoredResource& row = (*state)->rows.at(at->second);
+    if (row.type == query.type && (query.farm_uid == 0 || row.farm_uid == query.farm_uid)) {
+      rows.push_back(WithOrganization(**state, row));
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<std::optional<std::int64_t>> FakeStore::FindBinding(std::int64_t farm_uid,
+                                                                   std::string_view encoded_key) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  const auto found = (*state)->bindings.find({farm_uid, std::string(encoded_key)});
+  return found == (*state)->bindings.end() ? std::nullopt : std::optional(found->second);
+}
+
+absl::StatusOr<std::optional<KnownRequest>> FakeStore::FindRequest(std::string_view who,
+                                                                   std::string_view request_id) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  const auto found = (*state)->requests.find({std::string(who), std::string(request_id)});
+  return found == (*state)->requests.end() ? std::nullopt : std::optional(found->second);
+}
+
+absl::StatusOr<std::vector<v1::Change>> FakeStore::ListChanges(std::int64_t before_revision,
+                                                               int limit,
+                                                               std::string_view resource) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::vector<v1::Change> changes;
+  for (auto at = (*state)->changes.rbegin();
+       at != (*state)->changes.rend() && std::ssize(changes) < limit; ++at) {
+    const bool before = before_revision == 0 || at->first < before_revision;
+    if (before && Touches(at->second.change, resource)) {
+      changes.push_back(at->second.change);
+    }
+  }
+  return changes;
+}
+
+absl::StatusOr<FeedHead> FakeStore::GetHead() {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  return FeedHead{(*state)->position, (*state)->compaction_floor};
+}
+
+absl::StatusOr<bool> FakeStore::KnowsPosition(const node::v1::Position& position) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  if (position.epoch() != (*state)->position.epoch()) {
+    return false;
+  }
+  if (position.revision() == 0) {
+    return position.tag() == 0;
+  }
+  const auto found = (*state)->changes.find(position.revision());
+  return found != (*state)->changes.end() && found->second.tag == position.tag();
+}
+
+absl::StatusOr<node::v1::Position> FakeStore::ReadDelta(
+    std::int64_t farm_uid, std::int64_t since_revision,
+    const std::function<void(node::v1::Record)>& emit) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  for (const auto& [key, row] : (*state)->rows) {
+    if (row.revision > since_revision && ConcernsFarm(row, farm_uid)) {
+      emit(ToRecord(row));
+    }
+  }
+  return (*state)->position;
+}
+
+absl::StatusOr<std::vector<node::v1::Record>> FakeStore::ReadSnapshotChunk(
+    std::int64_t farm_uid, node::v1::RecordType type, std::int64_t after_uid, int limit) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::vector<node::v1::Record> records;
+  for (auto at = (*state)->rows.upper_bound({type, after_uid});
+       at != (*state)->rows.end() && at->first.first == type && std::ssize(records) < limit; ++at) {
+    if (!at->second.deleted && ConcernsFarm(at->second, farm_uid)) {
+      records.push_back(ToRecord(at->second));
+    }
+  }
+  return records;
+}
+
+absl::Status FakeStore::Compact(std::int64_t through_revision) {
+  const std::lock_guard lock(mutex_);
+  auto state = std::make_shared<State>(*state_);
+  const std::int64_t through = std::min(through_revision, state->position.revision());
+  std::erase_if(state->rows, [&](const auto& item) {
+    return item.second.deleted && item.second.revision <= through;
+  });
+  state->compaction_floor = std::max(state->compaction_floor, through);
+  state_ = std::move(state);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeStore::WaitForNotify(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  notified_.wait_for(lock, timeout, [this] { return notify_pending_; });
+  return std::exchange(notify_pending_, false);
+}
+
+}  // namespace croft::control::store

@@ -1,0 +1,130 @@
+// The store in memory, for tests and the feed's simulation; passes the same contract test as the
+// one on PostgreSQL. Thread-safe. A transaction works on a copy and is replayed at commit, so
+// transactions may be open at the same time; where PostgreSQL would have made one wait for the
+// other's row lock, the later commit is aborted.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/store/store.h"
+#include "proto/base/clock.h"
+
+namespace croft::control::store {
+
+class FakeStore final : public Store {
+ public:
+  using RowKey = std::pair<int, std::int64_t>;  // TypeNumber, uid
+
+  struct LoggedChange {
+    std::uint64_t tag = 0;
+    v1::Change change;
+  };
+  // All that a transaction can change. Kept as values, so that a copy is a point in time.
+  struct State {
+    std::map<RowKey, StoredResource> rows;             // tombstones too
+    std::map<std::string, RowKey, std::less<>> names;  // live ones
+    std::map<std::pair<std::int64_t, std::string>, std::int64_t> bindings;
+    std::map<RowKey, std::vector<std::string>> references;
+    std::map<std::int64_t, std::int64_t> home_slots;
+    std::map<std::int64_t, LoggedChange> changes;  // by revision
+    std::map<std::pair<std::string, std::string>, KnownRequest> requests;
+    node::v1::Position position;
+    std::int64_t compaction_floor = 0;
+  };
+
+  // Tags and the epoch are drawn from `seed`. `clock` must outlive the store; null: the system's.
+  explicit FakeStore(std::uint64_t seed = 1, const Clock* clock = nullptr);
+  ~FakeStore() override;
+
+  // ---- what only a fake can do
+  // A point in time, and back to it: what a failover to a lagging standby does. Revisions are used
+  // again, with other tags.
+  std::shared_ptr<const State> Save();
+  void Restore(std::shared_ptr<const State> state);
+  // What a restore from a dump does.
+  void StartNewEpoch();
+  // Every call fails with unavailable until set back.
+  void SetAvailable(bool available);
+  // As if edited by hand: no change, no revision.
+  void OverwriteBody(ResourceType type, std::int64_t uid, std::string body);
+
+  absl::StatusOr<std::unique_ptr<Transaction>> Begin() override;
+  absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
+  absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type,
+                                                          std::int64_t uid) override;
+  absl::StatusOr<std::vector<StoredResource>> List(const ListQuery& query) override;
+  absl::StatusOr<std::optional<std::int64_t>> FindBinding(std::int64_t farm_uid,
+                                                          std::string_view encoded_key) override;
+  absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who,
+                                                          std::string_view request_id) override;
+  absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
+                                                      std::string_view resource) override;
+  absl::StatusOr<FeedHead> GetHead() override;
+  absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) override;
+  absl::StatusOr<node::v1::Position> ReadDelta(
+      std::int64_t farm_uid, std::int64_t since_revision,
+      const std::function<void(node::v1::Record)>& emit) override;
+  absl::StatusOr<std::vector<node::v1::Record>> ReadSnapshotChunk(std::int64_t farm_uid,
+                                                                  node::v1::RecordType type,
+                                                                  std::int64_t after_uid,
+                                                                  int limit) override;
+  absl::Status Compact(std::int64_t through_revision) override;
+  absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) override;
+  absl::Status WriteMarks(const std::vector<NodeMarks>& marks) override;
+  absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) override;
+  absl::Status InsertJoinToken(std::string_view hash, std::string_view node,
+                               std::chrono::system_clock::time_point expires) override;
+  absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,
+                                            std::chrono::system_clock::time_point now) override;
+  absl::Status InsertOperatorToken(std::string_view hash, std::string_view who) override;
+  absl::StatusOr<std::optional<std::string>> FindOperatorToken(std::string_view hash) override;
+  absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key,
+                                                std::string_view value) override;
+  absl::Status InsertEvents(const std::vector<v1::Event>& events) override;
+  absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit,
+                                                    std::string_view resource) override;
+
+ private:
+  friend class FakeTransaction;
+
+  struct JoinToken {
+    std::string node;
+    std::chrono::system_clock::time_point expires;
+  };
+
+  // The current state, or unavailable.
+  absl::StatusOr<std::shared_ptr<const State>> Current();
+  std::uint64_t DrawId();
+  std::chrono::system_clock::time_point Now() const;
+  // REQUIRES: mutex_ is held.
+  void Publish(std::shared_ptr<const State> state);
+
+  const SystemClock system_clock_;
+  const Clock* const clock_;
+
+  std::mutex mutex_;  // protects all below
+  std::condition_variable notified_;
+  bool available_ = true;
+  bool notify_pending_ = false;
+  std::mt19937_64 random_;
+  std::shared_ptr<const State> state_;
+  std::int64_t next_uid_ = 1;
+  std::int64_t next_change_id_ = 1;
+  std::map<std::int64_t, NodeMarks> marks_;
+  std::map<std::string, JoinToken, std::less<>> join_tokens_;
+  std::map<std::string, std::string, std::less<>> operator_tokens_;
+  std::map<std::string, std::string, std::less<>> secrets_;
+  std::vector<v1::Event> events_;
+};
+
+}  // namespace croft::control::store

@@ -1,0 +1,106 @@
+// The parts of FakeStore that are not resources: marks, tokens, secrets, events.
+#include <algorithm>
+
+#include "control/store/row_type.h"
+#include "proto/base/error.h"
+#include "tests/unit/control/store/fake_store.h"
+
+namespace croft::control::store {
+
+absl::Status FakeStore::WriteMarks(const std::vector<NodeMarks>& marks) {
+  if (const auto state = Current(); !state.ok()) {
+    return state.status();
+  }
+  const std::lock_guard lock(mutex_);
+  for (const NodeMarks& mark : marks) {
+    marks_[mark.node_uid] = mark;
+  }
+  notify_pending_ = true;
+  notified_.notify_all();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<NodeMarks>> FakeStore::ReadMarks(std::int64_t farm_uid) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  const std::lock_guard lock(mutex_);
+  std::vector<NodeMarks> result;
+  for (const auto& [uid, mark] : marks_) {
+    const auto node = (*state)->rows.find({TypeNumber(ResourceType::kNode), uid});
+    const bool gone = node != (*state)->rows.end() && node->second.deleted;
+    if (!gone && (farm_uid == 0 || mark.farm_uid == farm_uid)) {
+      result.push_back(mark);
+    }
+  }
+  return result;
+}
+
+absl::Status FakeStore::InsertJoinToken(std::string_view hash, std::string_view node,
+                                        std::chrono::system_clock::time_point expires) {
+  const std::lock_guard lock(mutex_);
+  join_tokens_[std::string(hash)] = JoinToken{std::string(node), expires};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FakeStore::TakeJoinToken(std::string_view hash,
+                                                     std::chrono::system_clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = join_tokens_.find(hash);
+  if (found == join_tokens_.end() || found->second.expires <= now) {
+    return Error(absl::StatusCode::kNotFound,
+                 "the join token is unknown, used or expired; make a new one with croft create "
+                 "token");
+  }
+  std::string node = std::move(found->second.node);
+  join_tokens_.erase(found);
+  return node;
+}
+
+absl::Status FakeStore::InsertOperatorToken(std::string_view hash, std::string_view who) {
+  const std::lock_guard lock(mutex_);
+  operator_tokens_[std::string(hash)] = std::string(who);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<std::string>> FakeStore::FindOperatorToken(std::string_view hash) {
+  if (const auto state = Current(); !state.ok()) {
+    return state.status();
+  }
+  const std::lock_guard lock(mutex_);
+  const auto found = operator_tokens_.find(hash);
+  return found == operator_tokens_.end() ? std::nullopt : std::optional(found->second);
+}
+
+absl::StatusOr<std::string> FakeStore::PutSecretIfAbsent(std::string_view key,
+                                                         std::string_view value) {
+  const std::lock_guard lock(mutex_);
+  return secrets_.emplace(std::string(key), std::string(value)).first->second;
+}
+
+absl::Status FakeStore::InsertEvents(const std::vector<v1::Event>& events) {
+  const std::lock_guard lock(mutex_);
+  for (const v1::Event& event : events) {
+    events_.push_back(event);
+    events_.back().set_id(static_cast<std::int64_t>(events_.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<v1::Event>> FakeStore::ListEvents(std::int64_t before_id, int limit,
+                                                             std::string_view resource) {
+  const std::lock_guard lock(mutex_);
+  std::vector<v1::Event> result;
+  const std::string members = std::string(resource) + "/";
+  for (auto at = events_.rbegin(); at != events_.rend() && std::ssize(result) < limit; ++at) {
+    const bool about = resource.empty() || at->node() == resource || at->site() == resource ||
+                       at->pool() == resource || at->node().starts_with(members);
+    if (about && (before_id == 0 || at->id() < before_id)) {
+      result.push_back(*at);
+    }
+  }
+  return result;
+}
+
+}  // namespace croft::control::store
