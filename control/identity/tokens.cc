@@ -1,0 +1,29 @@
+#include "control/identity/tokens.h"
+
+#include <openssl/sha.h>
+
+#include "proto/base/random.h"
+
+namespace croft::control::identity {
+namespace {
+
+constexpr int kTokenBytes = 32;
+
+}  // namespace
+
+std::string MakeOperatorToken() { return "croft_operator_" + RandomHex(kTokenBytes); }
+std::string MakeJoinToken() { return "croft_join_" + RandomHex(kTokenBytes); }
+
+std::string HashToken(std::string_view token) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest);
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : digest) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace croft::control::identity
