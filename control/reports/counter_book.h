@@ -1,0 +1,93 @@
+// Control's account of what nodes count. A report carries values cumulative since its source's boot
+// id; the book adds differences, so that a lost or repeated report never counts twice. Gauges are
+// replaced, and summed over sources of nodes that are live. No I/O; thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/feed/feed.h"
+#include "croft/node/v1/feed.pb.h"
+#include "proto/base/clock.h"
+#include "proto/base/guarded.h"
+#include "proto/contract/counters.h"
+
+namespace croft::control::reports {
+
+using contract::counters::InstanceType;
+
+// A site, pool or store by its uid; a node by its own; a worker by its node's uid and its process
+// id.
+struct Instance {
+  InstanceType type = InstanceType::kNode;
+  std::int64_t uid = 0;
+  std::int64_t node_uid = 0;  // workers only
+
+  auto operator<=>(const Instance&) const = default;
+};
+
+// In the order of the type's catalogue.
+struct Counts {
+  std::vector<std::int64_t> values;
+  std::vector<double> rates;  // per second, over the last report interval; 0 for gauges
+};
+
+struct CountQuery {
+  InstanceType type = InstanceType::kNode;
+  std::int64_t farm_uid = 0;                                // 0: all farms
+  std::int64_t node_uid = 0;                                // 0: the sum over nodes
+  std::optional<std::int64_t> instance_uid = std::nullopt;  // only this one
+  std::set<std::int64_t> live_nodes = {};                   // whose gauges count
+};
+
+// Sources a node may have; the one not heard of for longest goes first.
+inline constexpr std::size_t kSourcesPerNodeMax = 4096;
+// A worker is listed this long after its last report.
+inline constexpr std::chrono::minutes kWorkerListed{10};
+// A rate is given this long after the report it comes from.
+inline constexpr std::chrono::seconds kRateKept{5};
+
+class CounterBook {
+ public:
+  explicit CounterBook(const Clock& clock) : clock_(clock) {}
+
+  void Add(const feed::NodeIdentity& node, const node::v1::CounterReport& report);
+  std::map<Instance, Counts> Read(const CountQuery& query);
+
+ private:
+  using Monotonic = std::chrono::steady_clock::time_point;
+  struct Reported {
+    std::vector<std::int64_t> last;   // as reported; a gauge's value
+    std::vector<std::int64_t> added;  // by the last report
+    Monotonic at;
+    std::chrono::duration<double> interval{0};  // 0: no rate known
+  };
+  struct Source {
+    std::uint64_t boot_id = 0;
+    std::optional<Monotonic> at;
+    std::map<Instance, Reported> instances;
+  };
+  struct Node {
+    std::int64_t farm_uid = 0;
+    std::map<std::string, Source> sources;
+    std::map<Instance, std::vector<std::int64_t>> totals;  // without gauges
+  };
+  using Nodes = std::map<std::int64_t, Node>;
+
+  static Source& SourceOf(Node& node, const std::string& name);
+  static void AddInstance(const Instance& instance, const node::v1::CounterInstance& values,
+                          const Reported& stamp, std::pair<Source&, Node&> place);
+  static void ReadNode(const Node& node, std::pair<const CountQuery&, Monotonic> asked, bool live,
+                       std::map<Instance, Counts>& counts);
+
+  const Clock& clock_;
+  Guarded<Nodes> nodes_;
+};
+
+}  // namespace croft::control::reports
