@@ -1,5 +1,5 @@
-// Reads a replica that another process writes. Any thread, one short transaction per call. A record whose checksum is wrong is reported as
-// data_loss, and the caller tells the agent.
+// Reads a replica that another process writes. Any thread, one short transaction per call. A record
+// whose checksum is wrong is reported as data_loss, and the caller tells the agent.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -36,10 +36,13 @@ class Reader {
   // As FindUid then FindRecord, in one transaction (the request path of an account).
   absl::StatusOr<std::optional<Found>> FindRecordByName(v1::RecordType type,
                                                         std::string_view name) const;
-  // All records of a type in uid order; `visit` returns false to stop. For agent start and tests, not for the request path.
-  absl::Status ForEach(v1::RecordType type,
-                       const std::function<bool(std::int64_t uid, const Found& record)>& visit) const;
-  // The distinct (port, ip) prefixes of all bindings: what a node must listen on. Cost: one seek per prefix.
+  // All records of a type in uid order; `visit` returns false to stop. For agent start and tests,
+  // not for the request path.
+  absl::Status ForEach(
+      v1::RecordType type,
+      const std::function<bool(std::int64_t uid, const Found& record)>& visit) const;
+  // The distinct (port, ip) prefixes of all bindings: what a node must listen on. Cost: one seek
+  // per prefix.
   absl::StatusOr<std::vector<std::string>> ListEndpoints() const;
 
  private:
