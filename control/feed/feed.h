@@ -57,6 +57,9 @@ class Feed {
 
   // One round: reads what changed, feeds sessions, flushes marks (every 50 ms), answers waits. Returns when to come back at the latest.
   virtual std::chrono::milliseconds Step() = 0;
+
+  // Blocks until an entry point is called or the time has passed: what the feed's thread does between two Steps.
+  virtual void WaitForWork(std::chrono::milliseconds at_most) = 0;
 };
 
 struct FeedOptions {
@@ -64,6 +67,9 @@ struct FeedOptions {
   std::chrono::milliseconds heartbeat_interval{5000};
   std::chrono::milliseconds report_interval{1000};
   int snapshots_at_once = 8;
+  // Tombstones and old changes are compacted once they are both more than this many revisions and this long ago.
+  std::int64_t keep_revisions = 100'000;
+  std::chrono::milliseconds keep_time = std::chrono::hours(24 * 7);
 };
 
 // `on_report` receives counters and events of nodes (reports/).
