@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# copy_accounts.sh CONTROL_DIR COUNT: milliseconds that COPY takes to put COUNT account rows into a table with the columns, indexes and
+# constraints of control's own, in control's own PostgreSQL.
+set -euo pipefail
+control=$1 count=$2
+url=$(cat "$control/pg/url" 2> /dev/null) || { echo 0; exit 0; }
+sql() { psql -qAtX "$url" "$@"; }
+rows=$(mktemp)
+trap 'rm -f "$rows"; sql -c "DROP TABLE IF EXISTS bench_account" > /dev/null' EXIT
+sql -c "DROP TABLE IF EXISTS bench_account" -c "CREATE TABLE bench_account (LIKE account INCLUDING ALL)"
+sql -c "COPY (SELECT * FROM account ORDER BY uid LIMIT $count) TO STDOUT" > "$rows"
+begin=$(date +%s%3N)
+sql -c "\\copy bench_account FROM '$rows'"
+echo $(($(date +%s%3N) - begin))
