@@ -10,7 +10,10 @@ namespace croft::contract {
 namespace {
 
 constexpr char kDetailUrl[] = "type.googleapis.com/croft.v1.ErrorDetail";
-constexpr std::size_t kViolationsInMessage = 20;
+// Message and detail travel in HTTP/2 trailers, of which a gRPC client takes 8 KiB in all; the
+// detail as base64.
+constexpr std::size_t kMessageBytesMax = 1200;
+constexpr std::size_t kDetailBytesMax = 3600;
 
 }  // namespace
 
@@ -37,16 +40,23 @@ absl::Status InvalidFields(const std::vector<v1::FieldViolation>& violations) {
   v1::ErrorDetail detail;
   detail.set_reason("FIELD_INVALID");
   std::string message;
+  std::size_t detail_bytes = 0;
+  std::size_t shown = 0;
   for (const v1::FieldViolation& violation : violations) {
-    const auto shown = static_cast<std::size_t>(detail.violations_size());
-    *detail.add_violations() = violation;
-    if (shown > kViolationsInMessage) {
-      continue;
+    const std::string sentence =
+        fmt::format("{}{}: {}", shown == 0 ? "" : "; ", violation.field(), violation.description());
+    detail_bytes += violation.ByteSizeLong() + 4;
+    if (detail_bytes > kDetailBytesMax && shown > 0) {
+      break;
     }
-    message += shown == 0 ? "" : "; ";
-    message += shown == kViolationsInMessage
-                   ? fmt::format("and {} more", violations.size() - shown)
-                   : fmt::format("{}: {}", violation.field(), violation.description());
+    *detail.add_violations() = violation;
+    if (message.size() + sentence.size() <= kMessageBytesMax || shown == 0) {
+      message += sentence;
+      ++shown;
+    }
+  }
+  if (shown < violations.size()) {
+    message += fmt::format("; and {} more", violations.size() - shown);
   }
   return WithDetail(absl::InvalidArgumentError(message), detail);
 }

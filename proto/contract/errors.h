@@ -20,8 +20,8 @@ inline std::string_view MessageOf(const absl::Status& status) {
 absl::Status WithDetail(absl::Status status, const v1::ErrorDetail& detail);
 std::optional<v1::ErrorDetail> FindDetail(const absl::Status& status);
 
-// invalid_argument with every violation in message and detail (reason FIELD_INVALID); OK if there
-// is none.
+// invalid_argument with the violations in message and detail (reason FIELD_INVALID), as many as fit
+// into 8 KiB of trailers, and the number of those left out; OK if there is none.
 absl::Status InvalidFields(const std::vector<v1::FieldViolation>& violations);
 
 }  // namespace croft::contract
