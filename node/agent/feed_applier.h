@@ -62,9 +62,6 @@ class FeedApplier {
   // A delta that did not reach its cut leaves no trace.
   void OnStreamLost();
 
-  // Sets why the replica can't be written; as of the last message.
-  const std::string& problem() const { return problem_; }
-
  private:
   absl::Status OnWelcome(const v1::Welcome& welcome);
   absl::Status OnBatch(const v1::Batch& batch, ApplyOutcome& outcome);
@@ -73,12 +70,18 @@ class FeedApplier {
   absl::Status CheckDelta(const v1::Batch& batch) const;
   absl::Status ApplyRecords(const v1::Batch& batch, bool force);
   absl::Status ApplyOne(const v1::Record& record, bool force);
+  // Quarantines the record; what it stops is stopped all the same.
   absl::Status Refuse(const v1::Record& record, std::string reason, bool force);
+  absl::Status Release(replica::Key key);
+  absl::Status RemoveGaps(const v1::Batch& batch);
   absl::Status RemoveVanishing();
+
+  absl::Status Begin();
   absl::Status CommitDelta(const v1::Batch& batch, ApplyOutcome& outcome);
   absl::Status Commit(ApplyOutcome& outcome);
-  absl::Status Begin();
-  void NoteChanged(v1::RecordType type, std::int64_t uid);
+  // Drops the open transaction.
+  void Abandon();
+  void NoteChanged(replica::Key key);
   v1::Ack TakeAck(const v1::Position& position);
 
   // Constant after construction.
@@ -87,16 +90,18 @@ class FeedApplier {
 
   // Of the stream.
   v1::Welcome welcome_;
-  std::vector<v1::RecordResult> refused_;
+  std::vector<v1::RecordResult> refused_;  // since the last ack
   std::vector<v1::RecordKey> released_;
+  bool in_snapshot_ = false;  // a snapshot's batch was taken in since the welcome
   std::string problem_;
 
-  // Of the delta or batch being applied.
+  // Of the delta, or the batch of a snapshot, being applied.
   std::unique_ptr<replica::Writer::Transaction> transaction_;
+  v1::Position target_;  // where the delta leads
   int next_index_ = 0;
   std::size_t bytes_ = 0;
   std::set<replica::Key> quarantined_;
-  std::vector<v1::RecordKey> changed_;
+  std::vector<replica::Key> changed_;
   bool all_changed_ = false;
 };
 
