@@ -1,0 +1,186 @@
+#include "proto/contract/strict_reader.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <memory>
+#include <set>
+
+#include "croft/v1/settings.pb.h"
+#include "proto/base/error.h"
+#include "proto/contract/document.h"
+#include "proto/contract/errors.h"
+#include "proto/contract/field_path.h"
+#include "proto/contract/field_text.h"
+#include "proto/contract/nearest_name.h"
+
+namespace croft::contract {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using Kind = DocumentNode::Kind;
+
+std::string Below(std::string_view path, std::string_view name) {
+  return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
+}
+
+// Reads a tree into one message, collecting what is wrong.
+class MessageReader {
+ public:
+  MessageReader(const Message& root, ViolationList& violations)
+      : root_(root), violations_(violations) {}
+
+  void ReadMessage(const DocumentNode& node, const std::string& path, Message& message) {
+    if (node.kind == Kind::kNull) {
+      return Refuse(node.line, path, "", "has no value; leave it out, or give {} for an empty one");
+    }
+    if (auto* list = dynamic_cast<v1::StringList*>(&message); list && node.kind == Kind::kList) {
+      return ReadRepeated(node, path, *list->descriptor()->FindFieldByName("values"), *list);
+    }
+    if (auto* map = dynamic_cast<v1::StringMap*>(&message); map && IsPlainMap(node)) {
+      return ReadStringMap(node, path, *map);
+    }
+    if (node.kind == Kind::kScalar && HasShortForm(*message.GetDescriptor())) {
+      if (const absl::Status status = ParseShortForm(node.text, message); !status.ok()) {
+        Refuse(node.line, path, node.text, MessageOf(status));
+      }
+      return;
+    }
+    if (node.kind != Kind::kMap) {
+      return Refuse(node.line, path, node.text, "has to be a map of fields");
+    }
+    ReadMembers(node, path, message);
+  }
+
+ private:
+  void Refuse(int line, const std::string& path, std::string_view value, std::string_view what) {
+    violations_.Add(path, value, fmt::format("line {}: {}", line, what));
+  }
+
+  // {html: text/html}, as against {entries: {html: text/html}}.
+  static bool IsPlainMap(const DocumentNode& node) {
+    return node.kind == Kind::kMap &&
+           !(node.members.size() == 1 && node.members[0].key == "entries" &&
+             node.members[0].value.kind == Kind::kMap);
+  }
+
+  void ReadMembers(const DocumentNode& node, const std::string& path, Message& message) {
+    std::set<std::string_view> seen;
+    for (const DocumentMember& member : node.members) {
+      const std::string at = Below(path, member.key);
+      const auto* field = message.GetDescriptor()->FindFieldByName(member.key);
+      if (!seen.insert(member.key).second) {
+        Refuse(member.line, at, "", "stands twice; remove one");
+      } else if (field == nullptr) {
+        RefuseUnknown(member, at, *message.GetDescriptor());
+      } else {
+        ReadField(member.value, at, *field, message);
+      }
+    }
+  }
+
+  void RefuseUnknown(const DocumentMember& member, const std::string& path,
+                     const Descriptor& type) {
+    std::vector<std::string> names;
+    for (int i = 0; i < type.field_count(); ++i) {
+      names.push_back(type.field(i)->name());
+    }
+    std::string nearest = NearestName(member.key, names);
+    if (nearest.empty()) {
+      nearest = NearestPath(root_, member.key);
+    } else {
+      nearest = path.substr(0, path.size() - member.key.size()) + nearest;
+    }
+    Refuse(member.line, path, "",
+           nearest.empty()
+               ? fmt::format("unknown field of {}", type.name())
+               : fmt::format("unknown field of {}; the nearest is \"{}\"", type.name(), nearest));
+  }
+
+  void ReadField(const DocumentNode& node, const std::string& path, const FieldDescriptor& field,
+                 Message& message) {
+    if (field.is_map()) {
+      auto* map = dynamic_cast<v1::StringMap*>(&message);
+      if (map == nullptr || node.kind != Kind::kMap) {
+        return Refuse(node.line, path, node.text, "has to be a map of names to values");
+      }
+      return ReadStringMap(node, path, *map);
+    }
+    if (field.is_repeated()) {
+      return ReadRepeated(node, path, field, message);
+    }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      return ReadMessage(node, path, *message.GetReflection()->MutableMessage(&message, &field));
+    }
+    ReadScalar(node, path, field, kSingular, message);
+  }
+
+  void ReadRepeated(const DocumentNode& node, const std::string& path, const FieldDescriptor& field,
+                    Message& message) {
+    if (node.kind != Kind::kList) {
+      return Refuse(node.line, path, node.text, "has to be a list");
+    }
+    const Reflection& reflection = *message.GetReflection();
+    reflection.ClearField(&message, &field);
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      const std::string at = fmt::format("{}[{}]", path, i);
+      if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        ReadMessage(node.items[i], at, *reflection.AddMessage(&message, &field));
+      } else {
+        ReadScalar(node.items[i], at, field, reflection.FieldSize(message, &field), message);
+      }
+    }
+  }
+
+  void ReadScalar(const DocumentNode& node, const std::string& path, const FieldDescriptor& field,
+                  int index, Message& message) {
+    if (node.kind == Kind::kNull) {
+      return Refuse(node.line, path, "",
+                    "has no value; leave it out, or give \"\" for an empty text");
+    }
+    if (node.kind != Kind::kScalar) {
+      return Refuse(node.line, path, "", "has to be a single value");
+    }
+    if (const absl::Status status = PutScalar(message, field, index, node.text); !status.ok()) {
+      Refuse(node.line, path, node.text, MessageOf(status));
+    }
+  }
+
+  void ReadStringMap(const DocumentNode& node, const std::string& path, v1::StringMap& map) {
+    map.Clear();
+    for (const DocumentMember& member : node.members) {
+      const std::string at = fmt::format("{}[{}]", path, Shorten(member.key, 60));
+      if (member.value.kind != Kind::kScalar) {
+        Refuse(member.line, at, "", "has to be a text; \"\" for an empty one");
+      } else if (!map.mutable_entries()->insert({member.key, member.value.text}).second) {
+        Refuse(member.line, at, member.value.text, "stands twice; remove one");
+      }
+    }
+  }
+
+  const Message& root_;
+  ViolationList& violations_;
+};
+
+}  // namespace
+
+ReadResult ReadStrict(std::string_view text, Message& message) {
+  ViolationList violations;
+  const DocumentNode root = ParseDocument(text, violations);
+  ReadResult result{violations.Take()};
+  if (!result.violations.empty()) {
+    return result;
+  }
+  const std::unique_ptr<Message> read(message.New());
+  read->CopyFrom(message);
+  MessageReader(message, violations).ReadMessage(root, "", *read);
+  result.violations = violations.Take();
+  if (result.violations.empty()) {
+    message.GetReflection()->Swap(&message, read.get());
+  }
+  return result;
+}
+
+}  // namespace croft::contract
