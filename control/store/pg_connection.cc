@@ -1,0 +1,320 @@
+#include "control/store/pg_connection.h"
+
+#include <algorithm>
+#include <pqxx/connection>
+#include <pqxx/errorhandler>
+#include <pqxx/nontransaction>
+#include <pqxx/notification>
+#include <pqxx/prepared_statement>
+#include <pqxx/result>
+#include <utility>
+
+#include "control/store/pg_error.h"
+#include "proto/base/error.h"
+
+namespace croft::control::store {
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+void AppendHex(std::string_view bytes, std::string& out) {
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += kHexDigits[byte >> 4];
+    out += kHexDigits[byte & 15];
+  }
+}
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') {
+    return c - '0';
+  }
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
+}
+
+// An array literal; every element quoted.
+template <typename Append>
+std::string ArrayLiteral(const std::vector<std::string>& values, Append append) {
+  std::string literal = "{";
+  for (const std::string& value : values) {
+    literal += literal.size() == 1 ? "\"" : ",\"";
+    append(value, literal);
+    literal += '"';
+  }
+  return literal + "}";
+}
+
+class CountingReceiver final : public pqxx::notification_receiver {
+ public:
+  using notification_receiver::notification_receiver;
+  void operator()(const std::string& /*payload*/, int /*backend_pid*/) override { ++count_; }
+  int Take() { return std::exchange(count_, 0); }
+
+ private:
+  int count_ = 0;
+};
+
+}  // namespace
+
+Params& Params::Int(std::int64_t value) {
+  values_.push_back(std::to_string(value));
+  return *this;
+}
+
+Params& Params::Text(std::string_view value) {
+  std::string& text = values_.emplace_back();
+  for (const char c : value) {
+    if (c == '\0') {
+      text += "\xEF\xBF\xBD";
+    } else {
+      text += c;
+    }
+  }
+  return *this;
+}
+
+Params& Params::Bytes(std::string_view value) {
+  std::string& hex = values_.emplace_back("\\x");
+  hex.reserve(2 + 2 * value.size());
+  AppendHex(value, hex);
+  return *this;
+}
+
+Params& Params::Bool(bool value) {
+  values_.emplace_back(value ? "t" : "f");
+  return *this;
+}
+
+Params& Params::Time(std::chrono::system_clock::time_point value) {
+  return Int(
+      std::chrono::duration_cast<std::chrono::microseconds>(value.time_since_epoch()).count());
+}
+
+Params& Params::Ints(const std::vector<std::int64_t>& values) {
+  std::string& literal = values_.emplace_back("{");
+  for (const std::int64_t value : values) {
+    literal += literal.size() == 1 ? "" : ",";
+    literal += std::to_string(value);
+  }
+  literal += '}';
+  return *this;
+}
+
+Params& Params::Texts(const std::vector<std::string>& values) {
+  values_.push_back(ArrayLiteral(values, [](std::string_view value, std::string& out) {
+    for (const char c : value) {
+      if (c == '"' || c == '\\') {
+        out += '\\';
+      }
+      out += c == '\0' ? ' ' : c;
+    }
+  }));
+  return *this;
+}
+
+Params& Params::HexTexts(const std::vector<std::string>& values) {
+  values_.push_back(ArrayLiteral(values, AppendHex));
+  return *this;
+}
+
+struct Rows::Impl {
+  pqxx::result result;
+};
+
+Rows::Rows() = default;
+Rows::Rows(Rows&&) noexcept = default;
+Rows& Rows::operator=(Rows&&) noexcept = default;
+Rows::~Rows() = default;
+
+int Rows::size() const { return impl_ == nullptr ? 0 : static_cast<int>(impl_->result.size()); }
+
+std::string_view Rows::Text(int row, int column) const {
+  const pqxx::field field = impl_->result[static_cast<pqxx::result_size_type>(row)]
+                                         [static_cast<pqxx::row_size_type>(column)];
+  return {field.c_str(), field.size()};
+}
+
+std::int64_t Rows::Int(int row, int column) const {
+  const std::string_view text = Text(row, column);
+  return text.empty() ? 0 : std::strtoll(text.data(), nullptr, 10);
+}
+
+bool Rows::Bool(int row, int column) const { return Text(row, column) == "t"; }
+
+std::string Rows::Bytes(int row, int column) const {
+  const std::string_view hex = Text(row, column);
+  std::string bytes;
+  if (!hex.starts_with("\\x")) {
+    return bytes;
+  }
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t i = 2; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(HexValue(hex[i]) * 16 + HexValue(hex[i + 1]));
+  }
+  return bytes;
+}
+
+std::chrono::system_clock::time_point Rows::Time(int row, int column) const {
+  return std::chrono::system_clock::time_point(std::chrono::microseconds(Int(row, column)));
+}
+
+std::int64_t Rows::affected() const {
+  return impl_ == nullptr ? 0 : static_cast<std::int64_t>(impl_->result.affected_rows());
+}
+
+struct Connection::Impl {
+  explicit Impl(const std::string& url) : connection(url), quiet(connection) {}
+
+  pqxx::connection connection;
+  pqxx::quiet_errorhandler quiet;
+  std::unique_ptr<CountingReceiver> receiver;
+};
+
+Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Connection::~Connection() = default;
+
+absl::Status Connection::Failed() {
+  PgError error = TranslateCurrentException();
+  broken_ = broken_ || error.broken;
+  return std::move(error.status);
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const PgOptions& options) {
+  std::unique_ptr<Connection> connection;
+  try {
+    connection = std::make_unique<Connection>(std::make_unique<Impl>(options.url));
+  } catch (...) {
+    absl::Status status = TranslateCurrentException().status;
+    return absl::Status(status.code() == absl::StatusCode::kInternal
+                            ? absl::StatusCode::kUnavailable
+                            : status.code(),
+                        status.message());
+  }
+  // Every wait in the server has an end; nothing of a session's settings is relied on after a
+  // reconnect, since there is none.
+  const absl::Status status = connection->Execute(fmt::format(
+      "SET statement_timeout = {}; SET lock_timeout = {}; "
+      "SET idle_in_transaction_session_timeout = 60000; SET client_min_messages = warning; "
+      "SET bytea_output = hex; SET application_name = 'croft-control'",
+      options.statement_timeout.count(), options.lock_timeout.count()));
+  if (!status.ok()) {
+    return status;
+  }
+  return connection;
+}
+
+// libpqxx would open another session by itself, without our settings and outside our transaction.
+absl::Status Connection::CheckUsable() const {
+  return broken_ ? Error(absl::StatusCode::kUnavailable, "database: the connection is lost")
+                 : absl::OkStatus();
+}
+
+absl::Status Connection::Execute(std::string_view sql) {
+  if (absl::Status usable = CheckUsable(); !usable.ok()) {
+    return usable;
+  }
+  try {
+    pqxx::nontransaction session(impl_->connection);
+    session.exec(std::string(sql));
+    return absl::OkStatus();
+  } catch (...) {
+    return Failed();
+  }
+}
+
+absl::StatusOr<Rows> Connection::Query(std::string_view sql, const Params& params) {
+  if (absl::Status usable = CheckUsable(); !usable.ok()) {
+    return usable;
+  }
+  try {
+    pqxx::nontransaction session(impl_->connection);
+    Rows rows;
+    rows.impl_ = std::make_unique<Rows::Impl>();
+    rows.impl_->result =
+        session.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(params.values()));
+    return rows;
+  } catch (...) {
+    return Failed();
+  }
+}
+
+absl::Status Connection::Listen(std::string_view channel) {
+  try {
+    impl_->receiver = std::make_unique<CountingReceiver>(impl_->connection, std::string(channel));
+    return absl::OkStatus();
+  } catch (...) {
+    return Failed();
+  }
+}
+
+absl::StatusOr<int> Connection::AwaitNotifications(std::chrono::milliseconds timeout) {
+  try {
+    const long seconds = static_cast<long>(timeout.count() / 1000);
+    const long microseconds = static_cast<long>(timeout.count() % 1000) * 1000;
+    impl_->connection.await_notification(seconds, microseconds);
+    if (!impl_->connection.is_open()) {
+      broken_ = true;
+      return Error(absl::StatusCode::kUnavailable, "database: the connection is lost");
+    }
+    return impl_->receiver->Take();
+  } catch (...) {
+    return Failed();
+  }
+}
+
+ConnectionPool::Lease::~Lease() {
+  if (connection_ != nullptr) {
+    pool_->Return(std::move(connection_));
+  }
+}
+
+void ConnectionPool::Lease::Discard() {
+  if (connection_ != nullptr) {
+    connection_.reset();
+    pool_->Return(nullptr);
+  }
+}
+
+absl::StatusOr<ConnectionPool::Lease> ConnectionPool::Acquire() {
+  {
+    std::unique_lock lock(mutex_);
+    const bool free = returned_.wait_for(lock, options_.acquire_timeout,
+                                         [this] { return lent_ < options_.connections_max; });
+    if (!free) {
+      return Error(absl::StatusCode::kUnavailable,
+                   "database: all {} connections were busy for {} ms", options_.connections_max,
+                   options_.acquire_timeout.count());
+    }
+    ++lent_;
+    if (!idle_.empty()) {
+      std::unique_ptr<Connection> connection = std::move(idle_.back());
+      idle_.pop_back();
+      return Lease(*this, std::move(connection));
+    }
+  }
+  auto opened = Connection::Open(options_);
+  if (!opened.ok()) {
+    Return(nullptr);
+    return opened.status();
+  }
+  return Lease(*this, *std::move(opened));
+}
+
+void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    --lent_;
+    if (connection != nullptr && !connection->broken()) {
+      idle_.push_back(std::move(connection));
+    }
+  }
+  returned_.notify_one();
+}
+
+void ConnectionPool::DropIdle() {
+  std::vector<std::unique_ptr<Connection>> dropped;
+  const std::lock_guard lock(mutex_);
+  dropped.swap(idle_);
+}
+
+}  // namespace croft::control::store

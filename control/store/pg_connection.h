@@ -1,0 +1,132 @@
+// One open connection to PostgreSQL, and the pool of them. Nothing of libpqxx is seen outside, and
+// none of its exceptions: every failure is a status (pg_error.h). A connection is used by one
+// thread at a time; the pool is thread-safe.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/store/pg_store.h"
+
+namespace croft::control::store {
+
+// Parameters of a statement, in order: $1, $2, ... The statement casts them.
+class Params {
+ public:
+  Params& Int(std::int64_t value);
+  // NUL, which PostgreSQL's text can't hold, becomes U+FFFD.
+  Params& Text(std::string_view value);
+  Params& Bytes(std::string_view value);
+  Params& Bool(bool value);
+  // Microseconds since 1970; in the statement: timestamptz 'epoch' + $n::bigint * interval '1us'.
+  Params& Time(std::chrono::system_clock::time_point value);
+  Params& Ints(const std::vector<std::int64_t>& values);
+  Params& Texts(const std::vector<std::string>& values);
+  // As text[] of hexadecimal, for decode(x, 'hex').
+  Params& HexTexts(const std::vector<std::string>& values);
+
+  const std::vector<std::string>& values() const { return values_; }
+
+ private:
+  std::vector<std::string> values_;
+};
+
+// A statement's answer. NULL reads as 0, false or "".
+class Rows {
+ public:
+  Rows();
+  Rows(Rows&&) noexcept;
+  Rows& operator=(Rows&&) noexcept;
+  ~Rows();
+
+  int size() const;
+  std::string_view Text(int row, int column) const;
+  std::int64_t Int(int row, int column) const;
+  bool Bool(int row, int column) const;
+  std::string Bytes(int row, int column) const;
+  // A column selected as microseconds since 1970.
+  std::chrono::system_clock::time_point Time(int row, int column) const;
+  // Rows an INSERT, UPDATE or DELETE touched.
+  std::int64_t affected() const;
+
+ private:
+  friend class Connection;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+class Connection {
+  struct Impl;
+
+ public:
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const PgOptions& options);
+  explicit Connection(std::unique_ptr<Impl> impl);
+  ~Connection();
+
+  // One or several statements without parameters.
+  absl::Status Execute(std::string_view sql);
+  absl::StatusOr<Rows> Query(std::string_view sql, const Params& params = Params());
+
+  absl::Status Listen(std::string_view channel);
+  // Notifications that came within the time.
+  absl::StatusOr<int> AwaitNotifications(std::chrono::milliseconds timeout);
+
+  // After a failure of the connection itself: of no more use.
+  bool broken() const { return broken_; }
+
+ private:
+  // The status of the exception being handled; notes whether the connection is lost.
+  absl::Status Failed();
+  absl::Status CheckUsable() const;
+
+  std::unique_ptr<Impl> impl_;
+  bool broken_ = false;
+};
+
+class ConnectionPool {
+ public:
+  // A connection on loan; a broken one is dropped instead of returned.
+  class Lease {
+   public:
+    Lease(ConnectionPool& pool, std::unique_ptr<Connection> connection)
+        : pool_(&pool), connection_(std::move(connection)) {}
+    Lease(Lease&&) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
+    Connection* operator->() const { return connection_.get(); }
+    Connection& operator*() const { return *connection_; }
+    // Not to be used again, whatever its state.
+    void Discard();
+
+   private:
+    ConnectionPool* pool_;
+    std::unique_ptr<Connection> connection_;
+  };
+
+  explicit ConnectionPool(PgOptions options) : options_(std::move(options)) {}
+
+  // Waits for a free one at most `acquire_timeout`; then unavailable.
+  absl::StatusOr<Lease> Acquire();
+  // Closes idle ones: after one was found broken, the others are likely to be too.
+  void DropIdle();
+
+ private:
+  void Return(std::unique_ptr<Connection> connection);
+
+  const PgOptions options_;
+  std::mutex mutex_;  // protects all below
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<Connection>> idle_;
+  int lent_ = 0;
+};
+
+}  // namespace croft::control::store

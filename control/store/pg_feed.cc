@@ -1,0 +1,213 @@
+// What the feed reads: positions, deltas, snapshots; and the wake-up.
+#include "control/store/pg_store_impl.h"
+#include "proto/base/error.h"
+#include "proto/base/log.h"
+
+namespace croft::control::store {
+namespace {
+
+// Rows fetched at once: bounds the memory of a delta of any length.
+constexpr int kFetchRows = 2000;
+
+constexpr std::string_view kRecordColumns =
+    "r.type, r.uid, coalesce(c.revision, 0), r.deleted, r.body";
+
+// The rows of a farm's replica: its members, itself, the platform. %1$s is the farm's uid, a
+// number.
+std::string ConcernsFarm(std::int64_t farm_uid) {
+  return fmt::format(
+      "(r.type < 100 AND (r.type = 1 OR (r.type = 2 AND r.uid = {0}) OR r.farm_uid = {0}))",
+      farm_uid);
+}
+
+node::v1::Record ToRecord(const Rows& rows, int row) {
+  node::v1::Record record;
+  const auto type = static_cast<int>(rows.Int(row, 0));
+  if (node::v1::RecordType_IsValid(type)) {
+    record.set_type(static_cast<node::v1::RecordType>(type));
+  }
+  record.set_uid(rows.Int(row, 1));
+  record.set_revision(rows.Int(row, 2));
+  record.set_deleted(rows.Bool(row, 3));
+  if (!record.deleted()) {
+    record.set_body(rows.Bytes(row, 4));
+  }
+  return record;
+}
+
+absl::StatusOr<FeedHead> ReadHead(Connection& connection) {
+  const auto rows = connection.Query("SELECT epoch, revision, tag, compaction_floor FROM head");
+  if (!rows.ok()) {
+    return rows.status();
+  }
+  if (rows->size() == 0) {
+    return Error(absl::StatusCode::kInternal, "database: the table head has no row");
+  }
+  FeedHead head;
+  head.position.set_epoch(static_cast<std::uint64_t>(rows->Int(0, 0)));
+  head.position.set_revision(rows->Int(0, 1));
+  head.position.set_tag(static_cast<std::uint64_t>(rows->Int(0, 2)));
+  head.compaction_floor = rows->Int(0, 3);
+  return head;
+}
+
+// A node between 0 (an empty replica) and the floor would never hear of what was deleted.
+absl::Status CheckAboveFloor(const FeedHead& head, std::int64_t since_revision) {
+  if (since_revision > 0 && since_revision < head.compaction_floor) {
+    return Error(absl::StatusCode::kOutOfRange,
+                 "revision {} is below the compaction floor {}; send a snapshot", since_revision,
+                 head.compaction_floor);
+  }
+  return absl::OkStatus();
+}
+
+// From the changes to their rows by index, however the planner's statistics stand: the cost of a
+// delta is that of the delta.
+std::string DeclareDelta(std::int64_t farm_uid, std::int64_t since_revision) {
+  return fmt::format(
+      "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; "
+      "SET LOCAL enable_mergejoin = off; "
+      "DECLARE delta NO SCROLL CURSOR FOR SELECT {} FROM change c "
+      "JOIN resource r ON r.change_id = c.change_id "
+      "WHERE c.revision > {} AND {} ORDER BY r.type, r.uid",
+      kRecordColumns, since_revision, ConcernsFarm(farm_uid));
+}
+
+}  // namespace
+
+absl::StatusOr<FeedHead> PgStore::GetHead() {
+  FeedHead head;
+  const absl::Status status = Run([&](Connection& connection) {
+    auto read = ReadHead(connection);
+    if (read.ok()) {
+      head = *std::move(read);
+    }
+    return read.status();
+  });
+  if (!status.ok()) {
+    return status;
+  }
+  return head;
+}
+
+absl::StatusOr<bool> PgStore::KnowsPosition(const node::v1::Position& position) {
+  const auto rows = Query(
+      "SELECT EXISTS (SELECT 1 FROM head WHERE epoch = $1::bigint AND ("
+      "($2::bigint = 0 AND $3::bigint = 0) OR EXISTS ("
+      "SELECT 1 FROM change WHERE revision = $2::bigint AND tag = $3::bigint)))",
+      Params()
+          .Int(static_cast<std::int64_t>(position.epoch()))
+          .Int(position.revision())
+          .Int(static_cast<std::int64_t>(position.tag())));
+  return rows.ok() ? absl::StatusOr<bool>(rows->Bool(0, 0)) : rows.status();
+}
+
+// Not repeated when the connection is lost half-way: records were handed out already, and the
+// caller starts over.
+absl::StatusOr<node::v1::Position> PgStore::ReadDelta(
+    std::int64_t farm_uid, std::int64_t since_revision,
+    const std::function<void(node::v1::Record)>& emit) {
+  auto lease = pool_.Acquire();
+  if (!lease.ok()) {
+    return lease.status();
+  }
+  Connection& connection = **lease;
+  const auto read = [&]() -> absl::StatusOr<node::v1::Position> {
+    absl::Status status = connection.Execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    if (!status.ok()) {
+      return status;
+    }
+    const auto head = ReadHead(connection);
+    if (!head.ok()) {
+      return head.status();
+    }
+    status = CheckAboveFloor(*head, since_revision);
+    if (status.ok()) {
+      status = connection.Execute(DeclareDelta(farm_uid, since_revision));
+    }
+    if (!status.ok()) {
+      return status;
+    }
+    for (int fetched = kFetchRows; fetched == kFetchRows;) {
+      const auto rows = connection.Query(fmt::format("FETCH {} FROM delta", kFetchRows));
+      if (!rows.ok()) {
+        return rows.status();
+      }
+      fetched = rows->size();
+      for (int row = 0; row < fetched; ++row) {
+        emit(ToRecord(*rows, row));
+      }
+    }
+    return head->position;
+  };
+  auto position = read();
+  if (!connection.Execute("ROLLBACK").ok()) {
+    lease->Discard();
+    pool_.DropIdle();
+  }
+  return position;
+}
+
+absl::StatusOr<std::vector<node::v1::Record>> PgStore::ReadSnapshotChunk(std::int64_t farm_uid,
+                                                                         node::v1::RecordType type,
+                                                                         std::int64_t after_uid,
+                                                                         int limit) {
+  const auto rows = Query(
+      fmt::format("SELECT {} FROM resource r LEFT JOIN change c ON c.change_id = r.change_id "
+                  "WHERE r.type = $1::smallint AND r.uid > $2::bigint AND NOT r.deleted AND {} "
+                  "ORDER BY r.uid LIMIT $3::int",
+                  kRecordColumns, ConcernsFarm(farm_uid)),
+      Params().Int(type).Int(after_uid).Int(limit));
+  if (!rows.ok()) {
+    return rows.status();
+  }
+  std::vector<node::v1::Record> records;
+  records.reserve(static_cast<std::size_t>(rows->size()));
+  for (int row = 0; row < rows->size(); ++row) {
+    records.push_back(ToRecord(*rows, row));
+  }
+  return records;
+}
+
+// Change rows stay: they are the audit, and the version of every live row. What else has had its
+// time goes along: used-up tokens, answers to requests after a day, events after thirty.
+absl::Status PgStore::Compact(std::int64_t through_revision) {
+  return Run([&](Connection& connection) {
+    absl::Status status = connection.Execute(
+        fmt::format("BEGIN; SET LOCAL statement_timeout = 600000; "
+                    "UPDATE head SET compaction_floor = "
+                    "  greatest(compaction_floor, least({0}::bigint, revision)); "
+                    "DELETE FROM resource WHERE deleted AND change_id IN ("
+                    "  SELECT change_id FROM change WHERE revision <= {0}); "
+                    "DELETE FROM request WHERE answered_at < now() - interval '24 hours'; "
+                    "DELETE FROM join_token WHERE expires_at < now(); "
+                    "DELETE FROM event WHERE happened_at < now() - interval '30 days'; COMMIT",
+                    through_revision));
+    return status;
+  });
+}
+
+// A new connection counts as a notification: what was sent while there was none is never seen.
+absl::StatusOr<bool> PgStore::WaitForNotify(std::chrono::milliseconds timeout) {
+  if (listener_ == nullptr) {
+    auto opened = Connection::Open(options_);
+    if (!opened.ok()) {
+      return opened.status();
+    }
+    if (absl::Status status = (*opened)->Listen("croft"); !status.ok()) {
+      return status;
+    }
+    listener_ = *std::move(opened);
+    return true;
+  }
+  const auto count = listener_->AwaitNotifications(timeout);
+  if (!count.ok()) {
+    log::Warn("store", "lost the connection that listens for changes",
+              {{"err", std::string(count.status().message())}});
+    listener_.reset();
+    return count.status();
+  }
+  return *count > 0;
+}
+
+}  // namespace croft::control::store

@@ -1,0 +1,100 @@
+#include "control/store/pg_store.h"
+
+#include <csignal>
+
+#include "control/store/migrations.h"
+#include "control/store/pg_store_impl.h"
+#include "control/store/pg_transaction.h"
+#include "proto/base/error.h"
+
+namespace croft::control::store {
+namespace {
+
+constexpr int kRepeatsMax = 3;
+
+// Several hosts: the one that takes writes. A dead peer is noticed within half a minute. What the
+// operator's URL says itself comes first.
+std::string WithDefaults(const PgOptions& options) {
+  std::string url = options.url;
+  const bool is_uri = url.starts_with("postgres://") || url.starts_with("postgresql://");
+  char separator = is_uri ? (url.find('?') == std::string::npos ? '?' : '&') : ' ';
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (url.find(std::string(key) + "=") == std::string::npos) {
+      url += fmt::format("{}{}={}", separator, key, value);
+      separator = is_uri ? '&' : ' ';
+    }
+  };
+  add("connect_timeout", std::to_string(options.connect_timeout.count() / 1000));
+  add("target_session_attrs", "read-write");
+  add("keepalives_idle", "10");
+  add("keepalives_interval", "5");
+  add("keepalives_count", "3");
+  add("tcp_user_timeout", "30000");
+  return url;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> OpenPgStore(const PgOptions& given) {
+  std::signal(SIGPIPE,
+              SIG_IGN);  // a lost server is an error of the call, not the end of the process
+  PgOptions options = given;
+  options.url = WithDefaults(given);
+  PgOptions patient = options;
+  patient.statement_timeout = patient.lock_timeout = std::chrono::minutes(10);
+  auto connection = Connection::Open(patient);
+  if (!connection.ok()) {
+    return connection.status();
+  }
+  if (absl::Status status = Migrate(**connection); !status.ok()) {
+    return status;
+  }
+  return std::make_unique<PgStore>(options);
+}
+
+absl::StatusOr<std::unique_ptr<Transaction>> PgStore::Begin() {
+  return PgTransaction::Begin(pool_);
+}
+
+absl::Status PgStore::Run(const std::function<absl::Status(Connection&)>& work) {
+  absl::Status status;
+  for (int attempt = 0; attempt < kRepeatsMax; ++attempt) {
+    auto lease = pool_.Acquire();
+    if (!lease.ok()) {
+      return lease.status();
+    }
+    status = work(**lease);
+    if (status.ok()) {
+      return status;
+    }
+    const bool broken = (*lease)->broken();
+    if (broken) {
+      lease->Discard();
+      pool_.DropIdle();
+    } else {
+      (*lease)->Execute("ROLLBACK").IgnoreError();  // no transaction: a warning of the server
+    }
+    const bool again = broken ? attempt == 0 : absl::IsAborted(status);
+    if (!again) {
+      return status;
+    }
+  }
+  return status;
+}
+
+absl::StatusOr<Rows> PgStore::Query(std::string_view sql, const Params& params) {
+  Rows answer;
+  const absl::Status status = Run([&](Connection& connection) {
+    auto rows = connection.Query(sql, params);
+    if (rows.ok()) {
+      answer = *std::move(rows);
+    }
+    return rows.status();
+  });
+  if (!status.ok()) {
+    return status;
+  }
+  return answer;
+}
+
+}  // namespace croft::control::store

@@ -1,0 +1,163 @@
+// Rows of the resource table, written.
+#include <unordered_set>
+
+#include "control/store/conflicts.h"
+#include "control/store/pg_rows.h"
+#include "control/store/pg_transaction.h"
+#include "control/store/row_type.h"
+#include "proto/base/error.h"
+
+namespace croft::control::store {
+namespace {
+
+// Keeps the body that is about to be replaced, once per change; `old` is the row, locked. $1 type,
+// $2 uid, $3 this change.
+constexpr std::string_view kKeepHistory =
+    "WITH old AS ("
+    "  SELECT * FROM resource WHERE type = $1::smallint AND uid = $2::bigint AND NOT deleted"
+    "  FOR UPDATE),"
+    " kept AS ("
+    "  INSERT INTO history (type, deletion, uid, change_id, previous_change_id,"
+    "    created_change_id, name, body)"
+    "  SELECT type, {}, uid, $3::bigint, change_id, created_change_id, name, body FROM old"
+    "  WHERE change_id <> $3::bigint"
+    "  ON CONFLICT (type, uid, change_id) DO UPDATE SET deletion = excluded.deletion)";
+
+}  // namespace
+
+absl::Status PgTransaction::Insert(const StoredResource& row) {
+  const auto inserted = connection_->Query(
+      fmt::format("INSERT INTO resource (type, uid, name, farm_uid, organization_uid, store_uid, "
+                  "identity, body, created_change_id, change_id, created_at) "
+                  "VALUES ($1::smallint, $2::bigint, $3, $4::bigint, nullif($5::bigint, 0), "
+                  "nullif($6::bigint, 0), nullif($7::integer, 0), $8::bytea, $9::bigint, "
+                  "$9::bigint, {}) "
+                  "ON CONFLICT (type, name) WHERE NOT deleted DO NOTHING",
+                  TimeParam(10)),
+      Params()
+          .Int(TypeNumber(row.type))
+          .Int(row.uid)
+          .Text(row.name)
+          .Int(row.farm_uid)
+          .Int(row.organization_uid)
+          .Int(row.store_uid)
+          .Int(row.identity)
+          .Bytes(row.body)
+          .Int(change_id_)
+          .Time(time_));
+  if (!inserted.ok()) {
+    return inserted.status();
+  }
+  return inserted->affected() == 0 ? NameTaken(row.name) : absl::OkStatus();
+}
+
+absl::Status PgTransaction::Update(const StoredResource& row) {
+  const auto updated = connection_->Query(
+      fmt::format(fmt::runtime(std::string(kKeepHistory) +
+                               "UPDATE resource r SET body = $4::bytea, change_id = $3::bigint, "
+                               "organization_uid = nullif($5::bigint, 0), "
+                               "store_uid = nullif($6::bigint, 0), "
+                               "identity = nullif($7::integer, 0) "
+                               "FROM old WHERE r.type = old.type AND r.uid = old.uid"),
+                  "false"),
+      Params()
+          .Int(TypeNumber(row.type))
+          .Int(row.uid)
+          .Int(change_id_)
+          .Bytes(row.body)
+          .Int(row.organization_uid)
+          .Int(row.store_uid)
+          .Int(row.identity));
+  if (!updated.ok()) {
+    return updated.status();
+  }
+  return updated->affected() == 0 ? Conflict(row.name) : absl::OkStatus();
+}
+
+absl::Status PgTransaction::Delete(const StoredResource& row) {
+  const auto deleted = connection_->Query(
+      fmt::format(
+          fmt::runtime(std::string(kKeepHistory) +
+                       ", no_bindings AS (DELETE FROM binding WHERE site_uid = $2::bigint "
+                       "  AND $1::smallint = 6)"
+                       ", no_references AS (DELETE FROM reference WHERE from_type = $1::smallint "
+                       "  AND from_uid = $2::bigint)"
+                       ", no_marks AS (DELETE FROM node_mark WHERE node_uid = $2::bigint "
+                       "  AND $1::smallint = 3)"
+                       ", no_slots AS (DELETE FROM home_slot WHERE store_uid = $2::bigint "
+                       "  AND $1::smallint = 4) "
+                       "UPDATE resource r SET deleted = true, body = '', change_id = $3::bigint "
+                       "FROM old WHERE r.type = old.type AND r.uid = old.uid"),
+          "true"),
+      Params().Int(TypeNumber(row.type)).Int(row.uid).Int(change_id_));
+  if (!deleted.ok()) {
+    return deleted.status();
+  }
+  return deleted->affected() == 0 ? Conflict(row.name) : absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> PgTransaction::InsertMany(
+    const std::vector<StoredResource>& rows) {
+  std::vector<std::string> taken;
+  if (rows.empty()) {
+    return taken;
+  }
+  std::vector<std::int64_t> uids, owners, stores;
+  std::vector<std::string> names, bodies;
+  for (const StoredResource& row : rows) {
+    if (row.type != rows.front().type || row.farm_uid != rows.front().farm_uid) {
+      return Error(absl::StatusCode::kInternal, "InsertMany: {} is of another type or farm",
+                   row.name);
+    }
+    uids.push_back(row.uid);
+    owners.push_back(row.organization_uid);
+    stores.push_back(row.store_uid);
+    names.push_back(row.name);
+    bodies.push_back(row.body);
+  }
+  const int type = TypeNumber(rows.front().type);
+  const auto inserted = connection_->Query(
+      fmt::format(
+          "INSERT INTO resource (type, uid, name, farm_uid, organization_uid, store_uid, body, "
+          "created_change_id, change_id, created_at) "
+          "SELECT $1::smallint, uid, name, $2::bigint, nullif(owner, 0), nullif(store, 0), "
+          "decode(body, 'hex'), $3::bigint, $3::bigint, {} "
+          "FROM unnest($5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[]) "
+          "AS rows (uid, name, owner, store, body) "
+          "ON CONFLICT (type, name) WHERE NOT deleted DO NOTHING",
+          TimeParam(4)),
+      Params()
+          .Int(type)
+          .Int(rows.front().farm_uid)
+          .Int(change_id_)
+          .Time(time_)
+          .Ints(uids)
+          .Texts(names)
+          .Ints(owners)
+          .Ints(stores)
+          .HexTexts(bodies));
+  if (!inserted.ok()) {
+    return inserted.status();
+  }
+  if (inserted->affected() == std::ssize(rows)) {
+    return taken;
+  }
+  const auto ours = connection_->Query(
+      "SELECT name FROM resource WHERE type = $1::smallint AND change_id = $2::bigint",
+      Params().Int(type).Int(change_id_));
+  if (!ours.ok()) {
+    return ours.status();
+  }
+  std::unordered_set<std::string_view> made;
+  for (int row = 0; row < ours->size(); ++row) {
+    made.insert(ours->Text(row, 0));
+  }
+  for (const std::string& name : names) {
+    if (!made.contains(name)) {
+      taken.push_back(name);
+    }
+  }
+  return taken;
+}
+
+}  // namespace croft::control::store
