@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# The command line against a real control with its private PostgreSQL: grammar, outputs, exit codes, import. CROFT_BIN names the programs.
+set -uo pipefail
+work=$(mktemp -d /tmp/croft-cli.XXXXXX)
+chmod 755 "$work"
+control_pid=
+clean_up() {
+  [ -n "$control_pid" ] && kill -TERM "$control_pid" 2> /dev/null && wait "$control_pid" 2> /dev/null
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+croft() { "$CROFT_BIN/croft" "$@"; }
+failures=0
+# expect EXIT WHAT COMMAND...: output is left in $out and $err.
+expect() {
+  local want=$1 what=$2 got=0
+  shift 2
+  "$@" > "$work/out" 2> "$work/err" || got=$?
+  out=$(cat "$work/out") err=$(cat "$work/err")
+  if [ "$got" != "$want" ]; then
+    printf 'FAIL %s: exit %s, not %s\n  out: %s\n  err: %s\n' "$what" "$got" "$want" "${out:0:400}" "${err:0:400}"
+    failures=$((failures + 1))
+  fi
+}
+# has TEXT WHAT: $out or $err of the last command holds it.
+has() {
+  if [[ $out != *"$1"* && $err != *"$1"* ]]; then
+    printf 'FAIL %s: no "%s" in\n  out: %s\n  err: %s\n' "$2" "$1" "${out:0:400}" "${err:0:400}"
+    failures=$((failures + 1))
+  fi
+}
+
+export CROFT_CONFIG=$work/control/operator.yaml
+expect 2 "no contexts file" croft list sites
+has "CROFT_CONFIG" "the way out is named"
+
+"$CROFT_BIN/croft-control" --data-dir "$work/control" --listen 127.0.0.1:0 2> "$work/control.log" &
+control_pid=$!
+for _ in $(seq 600); do
+  croft list farms > /dev/null 2>&1 && break
+  kill -0 "$control_pid" 2> /dev/null || { cat "$work/control.log"; exit 1; }
+  sleep 0.1
+done
+
+expect 0 "help" croft --help
+has "Exit codes" "help names the exit codes"
+expect 0 "help of a verb" croft create --help
+has "croft create site shop" "a verb's help has examples"
+expect 2 "no verb" croft
+expect 2 "unknown verb" croft frobnicate site x
+expect 2 "unknown type" croft get elephant x
+has "organization" "the types are listed"
+expect 2 "unknown output format" croft list sites -o xml
+has "jsonl" "the formats are listed"
+
+expect 0 "create farm" croft create farm main
+expect 0 "create organization" croft create organization acme display_name="Acme Hosting"
+expect 0 "create store" croft create store content path=/srv/content homes.fan_out=4,4
+expect 0 "create pool" croft create pool php max_concurrent_requests=100 processes.ping_interval=10s
+expect 0 "create site" croft create site shop bindings=*:80:Shop.example. root=content:shop pool=php organization=acme
+expect 0 "get as yaml" croft get site shop -o yaml
+has "shop.example" "the host is canonical"
+expect 0 "get as json" croft get site shop -o json
+has '"farms/main/sites/shop"' "json has the full name"
+expect 0 "list as names" croft list sites -o name
+has "farms/main/sites/shop" "name prints names alone"
+expect 0 "list as csv" croft list sites -o csv
+has "NAME,STATE,BINDINGS" "csv has a header"
+expect 0 "describe" croft describe pool php
+has "identity" "describe shows what control gave"
+
+expect 4 "create again" croft create site shop bindings=*:80:x.example root=content:x pool=php
+expect 4 "binding of another site" croft create site other bindings=*:80:shop.example root=content:x pool=php
+has "farms/main/sites/shop" "the holder is named"
+expect 4 "delete what is used" croft delete pool php
+has "farms/main/sites/shop" "what uses it is named"
+expect 3 "get what is not there" croft get site nothing
+expect 3 "delete what is not there" croft delete site nothing
+expect 5 "unknown setting" croft set site shop settings.limits.max_bdy=1MB
+has "max_body" "the nearest setting is named"
+expect 5 "value out of range" croft set site shop settings.limits.max_url=1
+has "settings.limits.max_url" "the field is named"
+expect 5 "no such unit" croft set site shop settings.limits.max_body=5parsecs
+expect 5 "host of 300 characters" croft create site bad bindings="*:80:$(printf 'a%.0s' $(seq 300)).example" root=content:x pool=php
+expect 5 "empty label" croft create site bad bindings=*:80:a..example root=content:x pool=php
+expect 5 "space in a host" croft create site bad "bindings=*:80:a b.example" root=content:x pool=php
+expect 5 "mixed scripts" croft create site bad bindings=*:80:pаypal.example root=content:x pool=php
+expect 0 "IDN" croft create site idn bindings=*:80:bücher.example root=content:x pool=php
+expect 0 "IDN is kept as A-label" croft get site idn -o yaml
+has "xn--bcher-kva.example" "the A-label"
+
+expect 0 "set" croft set site shop bindings+=*:80:www.shop.example settings.limits.max_body=50MB
+expect 0 "read back" croft get site shop -o yaml
+has "www.shop.example" "the binding was added"
+expect 0 "unset" croft set site shop settings.limits.max_body- bindings-=*:80:www.shop.example
+expect 0 "dry run" croft set site shop state=STOPPED --dry-run
+expect 0 "dry run changed nothing" croft get site shop
+has "STARTED" "still started"
+expect 12 "wrong etag" croft set site shop state=STOPPED --if-etag 0
+expect 0 "request id" croft create account once --request-id r1
+expect 0 "the same again" croft create account once --request-id r1
+expect 4 "another request with that id" croft create account twice --request-id r1
+expect 0 "stop" croft stop site shop
+expect 0 "start" croft start site shop
+expect 0 "wait with no node" croft set site shop state=STARTED --wait=serving --timeout 5s
+expect 0 "changes" croft list changes farms/main/sites/shop
+has "create farms/main/sites/shop" "who did what"
+
+expect 0 "explain" croft explain url http://shop.example/docs/a.html
+has "farms/main/pools/php" "explain names the pool"
+has "limits.max_body" "explain lists the settings"
+expect 0 "explain unknown host" croft explain url http://nobody.example/
+has "400" "and what is answered"
+
+{
+  echo "name,state"
+  for i in $(seq 1 10000); do
+    case $i in
+      500) echo "bad name,ACTIVE" ;;
+      1500) echo "user$i,SLEEPING" ;;
+      2500) echo "-dash,ACTIVE" ;;
+      3500) echo "www,ACTIVE" ;;
+      4500) echo "user$i" ;;
+      5500) echo ",ACTIVE" ;;
+      6500) echo "user$i,ACTIVE,extra" ;;
+      7500) echo "üser,ACTIVE" ;;
+      8500) echo "user1,SUSPENDED" ;;
+      9500) echo "$(printf 'a%.0s' $(seq 64)),ACTIVE" ;;
+      *) echo "user$i,ACTIVE" ;;
+    esac
+  done
+} > "$work/people.csv"
+expect 6 "import with ten bad lines" croft import accounts "$work/people.csv" -o csv
+has "9990 created, 0 unchanged, 10 refused" "the count"
+first=$out
+[ "$(wc -l <<< "$out")" = 11 ] || { echo "FAIL ten lines are reported: $out"; failures=$((failures + 1)); }
+has "501,name" "line and field of a bad name"
+has "1501,state" "line and field of a bad state"
+expect 6 "import again" croft import accounts "$work/people.csv" -o csv
+has "0 created, 9990 unchanged, 10 refused" "nothing changes"
+[ "$out" = "$first" ] || { echo "FAIL the same result: $out"; failures=$((failures + 1)); }
+[ "$(croft list accounts -o name | sort -u | wc -l)" = 9991 ] || { echo "FAIL list has every account once"; failures=$((failures + 1)); }
+expect 0 "suspend" croft suspend account user1 --reason unpaid
+expect 0 "suspended" croft get account user1
+has "SUSPENDED" "the state"
+expect 0 "list accounts as jsonl" bash -c '"$CROFT_BIN/croft" list accounts -o jsonl | tail -n 1'
+has '"name"' "one object a line"
+
+expect 8 "wrong token" env CROFT_TOKEN=wrong "$CROFT_BIN/croft" list sites
+expect 9 "control unreachable" env CROFT_CONTROL=127.0.0.1:1 "$CROFT_BIN/croft" list sites
+
+[ "$failures" = 0 ] && echo "all passed"
+exit $((failures > 0))
