@@ -104,7 +104,7 @@ absl::StatusOr<std::unique_ptr<CounterMemory>> CounterMemory::Map(int fd, bool w
   if (address == MAP_FAILED) {
     return ErrnoError("map counter memory");
   }
-  std::unique_ptr<CounterMemory> memory(new CounterMemory(static_cast<Layout*>(address), writable));
+  auto memory = std::make_unique<CounterMemory>(static_cast<Layout*>(address), writable);
   if (memory->layout_->header.magic != kMagic) {
     return Error(absl::StatusCode::kInvalidArgument, "descriptor {} is no counter memory", fd);
   }

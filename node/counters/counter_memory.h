@@ -1,5 +1,6 @@
-// Counters in shared memory (a memfd the launcher keeps), so that they outlive the process that counts. A table of rows, one per instance,
-// allotted at first use. Any number of threads add; the agent reads. Untrusted to its reader: a worker may write anything into its own.
+// Counters in shared memory (a memfd the launcher keeps), so that they outlive the process that
+// counts. A table of rows, one per instance, allotted at first use. Any number of threads add; the
+// agent reads. Untrusted to its reader: a worker may write anything into its own.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -29,7 +30,9 @@ class Row {
   }
   template <typename Counter>
   std::int64_t Get(Counter counter) const {
-    return values_ == nullptr ? 0 : values_[static_cast<std::uint32_t>(counter)].load(std::memory_order_relaxed);
+    return values_ == nullptr
+               ? 0
+               : values_[static_cast<std::uint32_t>(counter)].load(std::memory_order_relaxed);
   }
 
  private:
@@ -47,7 +50,8 @@ class CounterMemory {
   ~CounterMemory();
 
   std::uint64_t boot_id() const;
-  // The row of an instance, allotted at first use; a row that counts nowhere when the memory is full. Thread-safe, lock-free when it exists.
+  // The row of an instance, allotted at first use; a row that counts nowhere when the memory is
+  // full. Thread-safe, lock-free when it exists.
   Row GetRow(InstanceType type, std::int64_t uid);
   // Sets the gauges of every row to 0: a process that died cannot take back what was in flight.
   void ResetGauges();
@@ -57,7 +61,15 @@ class CounterMemory {
 
  private:
   struct Layout;
+
+ public:
+  // Map's alone.
   explicit CounterMemory(Layout* layout, bool writable) : layout_(layout), writable_(writable) {}
+  CounterMemory(const CounterMemory&) = delete;
+  CounterMemory& operator=(const CounterMemory&) = delete;
+
+ private:
+  // Constant after construction.
   Layout* layout_;
   bool writable_;
 };

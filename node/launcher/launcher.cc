@@ -60,8 +60,8 @@ absl::StatusOr<std::unique_ptr<Launcher>> Launcher::Open(const Options& options)
   if (!directory.ok()) {
     return directory.status();
   }
-  return std::unique_ptr<Launcher>(new Launcher(std::move(identities), std::move(*directory),
-                                                std::move(*programs), std::move(*signals)));
+  return std::make_unique<Launcher>(std::move(identities), std::move(*directory),
+                                    std::move(*programs), std::move(*signals));
 }
 
 Launcher::Launcher(Identities identities, DataDirectory directory, Programs programs,

@@ -25,12 +25,12 @@ class Launcher {
   // Prepares the data directory and takes the signals of this process. REQUIRES: it has one thread.
   static absl::StatusOr<std::unique_ptr<Launcher>> Open(const Options& options);
 
+  Launcher(Identities identities, DataDirectory directory, Programs programs, UniqueFd signals);
+
   // Until a signal ends the node.
   void Run();
 
  private:
-  Launcher(Identities identities, DataDirectory directory, Programs programs, UniqueFd signals);
-
   void Wait(bool& signalled, short& agent_events) const;
   void OnSignals();
   void OnChildren();

@@ -56,20 +56,24 @@ absl::Status SetOption(const std::string& name, const std::string& value, Option
 }  // namespace
 
 const char* const kHelp =
-    R"(croft-launcher: the parent of all of Croft's processes on a node. Starts the agent, and on its request the
-listener and the workers of application pools, each as a user of its own; keeps their listening sockets.
+    R"(croft-launcher: the parent of all of Croft's processes on a node. Starts the agent, and on
+its request the listener and the workers of application pools, each as a user of its own; keeps
+their listening sockets.
 
 Usage: croft-launcher --data-dir DIR [--identity-range FIRST-LAST] [--log-level LEVEL]
 
-  --data-dir DIR               The node's directory: node.yaml (its configuration), identity/, replica/, log/, run/.
-                               Missing parts are made.
-  --identity-range FIRST-LAST  User and group ids that belong to Croft on this machine, default 58000-59999: agent
-                               FIRST, listener FIRST+1, the workers of a pool FIRST+16 and above. Used when started
-                               as root; everything runs as the same user otherwise.
-  --log-level LEVEL            debug, info, warn or error; default $CROFT_LOG or info. For all processes.
+  --data-dir DIR               The node's directory: node.yaml (its configuration), identity/,
+                               replica/, log/, run/. Missing parts are made.
+  --identity-range FIRST-LAST  User and group ids that belong to Croft on this machine, default
+                               58000-59999: agent FIRST, listener FIRST+1, the workers of a pool
+                               FIRST+16 and above. Used when started as root; everything runs as
+                               the same user otherwise.
+  --log-level LEVEL            debug, info, warn or error, for all processes of the node; default
+                               $CROFT_LOG or info.
 
 The programs croft-agent, croft-listener and croft-worker are those beside croft-launcher itself.
-SIGTERM ends the node: the listener and the workers finish what they serve, for at most ten seconds.
+SIGTERM ends the node: the listener and the workers finish what they serve, for at most ten
+seconds; a second one ends it at once.
 
 Examples:
   croft-launcher --data-dir /var/lib/croft/node

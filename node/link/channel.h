@@ -1,5 +1,6 @@
-// A control channel: one protobuf message per SOCK_SEQPACKET datagram, descriptors beside it. Launcher, agent, listener and workers talk by
-// it. Untrusted where the peer is a worker: sizes and descriptor counts are bounded. One thread only.
+// A control channel: one protobuf message per SOCK_SEQPACKET datagram, descriptors beside it.
+// Launcher, agent, listener and workers talk by it. Untrusted where the peer is a worker: sizes and
+// descriptor counts are bounded. One thread only.
 #pragma once
 
 #include <absl/status/status.h>
@@ -30,10 +31,12 @@ class Channel {
   // A connected, close-on-exec, non-blocking pair.
   static absl::StatusOr<std::pair<UniqueFd, UniqueFd>> MakePair();
 
-  // The descriptors stay the caller's. unavailable when the peer is gone; resource_exhausted when the socket buffer is full (try when writable).
+  // The descriptors stay the caller's. unavailable when the peer is gone; resource_exhausted when
+  // the socket buffer is full (try when writable).
   absl::Status Send(const google::protobuf::MessageLite& message,
                     const std::vector<int>& descriptors = {});
-  // nullopt when nothing is there now; unavailable when the peer is gone; invalid_argument for an oversized datagram.
+  // nullopt when nothing is there now; unavailable when the peer is gone; invalid_argument for an
+  // oversized datagram.
   absl::StatusOr<std::optional<Received>> Receive();
 
   int fd() const { return socket_.get(); }

@@ -140,8 +140,12 @@ void LaunchedNode::AwaitAgent() {
   channel_ = std::make_unique<link::Channel>(std::move((*greeting)->descriptors[0]));
 }
 
-void LaunchedNode::Send(const v1::LauncherRequest& request) {
-  const absl::Status status = channel_->Send(request);
+void LaunchedNode::Send(const v1::LauncherRequest& request, const std::vector<int>& descriptors) {
+  absl::Status status;
+  Eventually([&] {
+    status = channel_->Send(request, descriptors);
+    return !absl::IsResourceExhausted(status);
+  });
   EXPECT_TRUE(status.ok()) << status;
 }
 

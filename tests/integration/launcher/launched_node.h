@@ -44,7 +44,7 @@ class LaunchedNode {
   // The next agent that the launcher starts says hello; the test takes its place.
   void AwaitAgent();
 
-  void Send(const v1::LauncherRequest& request);
+  void Send(const v1::LauncherRequest& request, const std::vector<int>& descriptors = {});
   // The next message for the agent, within ten seconds.
   Answer Next();
   // One request and its one answer.
