@@ -1,0 +1,77 @@
+// croft-agent --data-dir=DIR: started by croft-launcher, with the launcher's channel as
+// descriptor 3.
+
+#include <signal.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "node/agent/agent.h"
+#include "node/agent/node_config.h"
+#include "node/link/inherited_fds.h"
+#include "proto/base/log.h"
+
+namespace {
+
+using croft::node::agent::Agent;
+
+constexpr char kVersion[] = CROFT_VERSION;
+constexpr int kExitUsage = 2;
+
+std::optional<std::string> ParseDataDirectory(int argc, char** argv) {
+  constexpr std::string_view kFlag = "--data-dir=";
+  if (argc != 2 || !std::string_view(argv[1]).starts_with(kFlag)) {
+    return std::nullopt;
+  }
+  return std::string(argv[1] + kFlag.size());
+}
+
+int Run(const std::string& data_directory) {
+  auto config = croft::node::agent::ReadNodeConfig(data_directory + "/node.yaml");
+  if (!config.ok()) {
+    croft::log::Error("agent", "configuration cannot be used",
+                      {{"err", std::string(config.status().message())}});
+    return EXIT_FAILURE;
+  }
+  boost::asio::io_context loop(1);
+  const croft::SystemClock clock;
+  auto agent = Agent::Create(
+      loop, clock,
+      {.data_directory = data_directory, .version = kVersion, .config = *std::move(config)},
+      croft::UniqueFd(croft::node::link::kControlChannelFd), [&loop] { loop.stop(); });
+  if (!agent.ok()) {
+    croft::log::Error("agent", "cannot start", {{"err", agent.status().ToString()}});
+    return EXIT_FAILURE;
+  }
+  boost::asio::signal_set stop(loop, SIGTERM, SIGINT);
+  stop.async_wait([&loop](const boost::system::error_code&, int) { loop.stop(); });
+  (*agent)->Start();
+  loop.run();
+  agent->reset();  // the replica is closed cleanly; listener and workers run on
+  // gRPC's threads may still hold the loop; nothing is left to be done for them.
+  std::_Exit(EXIT_SUCCESS);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto data_directory = ParseDataDirectory(argc, argv);
+  if (!data_directory.has_value()) {
+    croft::log::Error("agent",
+                      "usage: croft-agent --data-dir=DIR; it is croft-launcher's to start");
+    return kExitUsage;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    return Run(*data_directory);
+  } catch (const std::exception& error) {  // thrown by libraries only
+    croft::log::Error("agent", "unexpected exception", {{"err", error.what()}});
+    return EXIT_FAILURE;
+  }
+}
