@@ -115,9 +115,14 @@ TEST_F(IsolationAsRootTest, TheDataDirectoryHasItsOwnersAndModes) {
 }
 
 TEST_F(IsolationAsRootTest, APartGetsItsDescriptorsAndNoOthers) {
-  const std::string worker = "worker";
-  const pid_t pid = node_.StartWorker(0).message.process().pid();
-  const auto links = DescriptorsOf(pid);
+  Answer worker = node_.StartWorker(0);
+  Answer listener = node_.StartListener();
+  // Ready: the loader has closed what it opened.
+  for (Answer* answer : {&worker, &listener}) {
+    link::Channel channel(std::move(answer->descriptors[0]));
+    EXPECT_TRUE(NextFrom(channel).has_ready());
+  }
+  const auto links = DescriptorsOf(worker.message.process().pid());
   std::vector<int> numbers;
   for (const auto& [number, link] : links) {
     numbers.push_back(number);
@@ -127,7 +132,7 @@ TEST_F(IsolationAsRootTest, APartGetsItsDescriptorsAndNoOthers) {
   EXPECT_THAT(links.at(3), HasSubstr("socket:"));
   EXPECT_THAT(links.at(4), HasSubstr("croft-counters"));
   EXPECT_THAT(links.at(5), HasSubstr("socket:"));
-  EXPECT_EQ(DescriptorsOf(node_.StartListener().message.process().pid()).size(), 5u);
+  EXPECT_EQ(DescriptorsOf(listener.message.process().pid()).size(), 5u);
 }
 
 TEST_F(IsolationAsRootTest, APartKnowsNothingOfTheLaunchersSurroundings) {
