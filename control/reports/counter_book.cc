@@ -19,7 +19,7 @@ void AddTo(std::int64_t& sum, std::int64_t value) {
   }
 }
 
-Instance MakeInstance(const feed::NodeIdentity& node, InstanceType type, std::int64_t uid) {
+Instance MakeInstance(const Reporter& node, InstanceType type, std::int64_t uid) {
   switch (type) {
     case InstanceType::kNode:
       return {.type = type, .uid = node.node_uid};
@@ -80,7 +80,7 @@ void CounterBook::AddInstance(const Instance& instance, const node::v1::CounterI
   }
 }
 
-void CounterBook::Add(const feed::NodeIdentity& node, const node::v1::CounterReport& report) {
+void CounterBook::Add(const Reporter& node, const node::v1::CounterReport& report) {
   const Monotonic now = clock_.Monotonic();
   auto nodes = nodes_.Lock();
   Node& entry = (*nodes)[node.node_uid];

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "control/feed/feed.h"
 #include "croft/node/v1/feed.pb.h"
 #include "proto/base/clock.h"
 #include "proto/base/guarded.h"
@@ -21,6 +20,13 @@
 namespace croft::control::reports {
 
 using contract::counters::InstanceType;
+
+// The node a report came from.
+struct Reporter {
+  std::int64_t node_uid = 0;
+  std::string node;  // name
+  std::int64_t farm_uid = 0;
+};
 
 // A site, pool or store by its uid; a node by its own; a worker by its node's uid and its process
 // id.
@@ -57,7 +63,7 @@ class CounterBook {
  public:
   explicit CounterBook(const Clock& clock) : clock_(clock) {}
 
-  void Add(const feed::NodeIdentity& node, const node::v1::CounterReport& report);
+  void Add(const Reporter& node, const node::v1::CounterReport& report);
   std::map<Instance, Counts> Read(const CountQuery& query);
 
  private:

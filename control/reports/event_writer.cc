@@ -27,7 +27,7 @@ EventWriter::EventWriter(store::Store& store, InstanceNames& names)
 
 EventWriter::~EventWriter() = default;
 
-void EventWriter::PushOrDrop(const feed::NodeIdentity& node, const node::v1::EventReport& event) {
+void EventWriter::PushOrDrop(const Reporter& node, const node::v1::EventReport& event) {
   {
     const std::lock_guard lock(mutex_);
     if (queue_.size() >= kEventsQueuedMax) {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "control/feed/feed.h"
+#include "control/reports/counter_book.h"
 #include "control/reports/instance_names.h"
 #include "control/store/store.h"
 #include "croft/node/v1/feed.pb.h"
@@ -28,12 +28,12 @@ class EventWriter {
   ~EventWriter();
 
   // Never blocks on the store.
-  void PushOrDrop(const feed::NodeIdentity& node, const node::v1::EventReport& event);
+  void PushOrDrop(const Reporter& node, const node::v1::EventReport& event);
   std::uint64_t dropped();
 
  private:
   struct Queued {
-    feed::NodeIdentity node;
+    Reporter node;
     node::v1::EventReport event;
   };
 

@@ -80,7 +80,7 @@ absl::StatusOr<std::int64_t> ParseToken(const std::string& token) {
 Reports::Reports(store::Store& store, const Clock& clock)
     : store_(store), names_(store, clock), book_(clock), events_(store, names_) {}
 
-void Reports::OnReport(const feed::NodeIdentity& node, const node::v1::NodeMessage& message) {
+void Reports::OnReport(const Reporter& node, const node::v1::NodeMessage& message) {
   if (message.has_counters()) {
     book_.Add(node, message.counters());
   } else if (message.has_event()) {

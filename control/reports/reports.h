@@ -4,7 +4,6 @@
 
 #include <absl/status/statusor.h>
 
-#include "control/feed/feed.h"
 #include "control/reports/counter_book.h"
 #include "control/reports/event_writer.h"
 #include "control/reports/instance_names.h"
@@ -18,8 +17,8 @@ class Reports {
  public:
   Reports(store::Store& store, const Clock& clock);
 
-  // A feed::ReportSink.
-  void OnReport(const feed::NodeIdentity& node, const node::v1::NodeMessage& message);
+  // Takes counters and events; ignores other messages.
+  void OnReport(const Reporter& node, const node::v1::NodeMessage& message);
 
   absl::StatusOr<v1::ListCountersResponse> ListCounters(const v1::ListCountersRequest& request);
   absl::StatusOr<v1::TopResponse> Top(const v1::TopRequest& request);

@@ -9,9 +9,9 @@ using contract::counters::PoolCounter;
 using contract::counters::SiteCounter;
 using std::chrono::milliseconds;
 
-const feed::NodeIdentity kWeb1{.node_uid = 1, .node = "farms/main/nodes/web1", .farm_uid = 7};
-const feed::NodeIdentity kWeb2{.node_uid = 2, .node = "farms/main/nodes/web2", .farm_uid = 7};
-const feed::NodeIdentity kOther{.node_uid = 3, .node = "farms/other/nodes/web1", .farm_uid = 8};
+const Reporter kWeb1{.node_uid = 1, .node = "farms/main/nodes/web1", .farm_uid = 7};
+const Reporter kWeb2{.node_uid = 2, .node = "farms/main/nodes/web2", .farm_uid = 7};
+const Reporter kOther{.node_uid = 3, .node = "farms/other/nodes/web1", .farm_uid = 8};
 constexpr std::int64_t kShop = 40;
 
 constexpr auto kRequests = static_cast<std::size_t>(SiteCounter::kRequestsTotal);

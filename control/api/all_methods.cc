@@ -1,0 +1,27 @@
+#include "control/api/all_methods.h"
+
+#include "control/api/custom_methods.h"
+#include "control/api/node_methods.h"
+#include "control/api/standard_methods.h"
+
+namespace croft::control::api {
+
+Methods BuildMethods(const ApiParts& parts) {
+  Methods methods;
+  const Decorators decorators = {
+      {contract::ResourceType::kNode, MakeNodeStatusDecorator(parts.store)}};
+  for (const google::protobuf::ServiceDescriptor* service : AllServices()) {
+    AddStandardMethods(*service, parts.resources, decorators, methods);
+  }
+  AddNodeMethods({.store = parts.store,
+                  .resources = parts.resources,
+                  .authority = parts.authority,
+                  .clock = parts.clock},
+                 methods);
+  AddSiteMethods(parts.store, methods);
+  AddChangeMethods(parts.store, parts.feed, methods);
+  AddReportMethods(parts.reports, methods);
+  return methods;
+}
+
+}  // namespace croft::control::api

@@ -1,0 +1,78 @@
+#include "control/api/authorizer.h"
+
+#include <optional>
+
+#include "control/identity/certificates.h"
+#include "control/identity/tokens.h"
+#include "proto/base/error.h"
+
+namespace croft::control::api {
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+// How long a revoked token may still be taken, in exchange for not asking the store at each call.
+constexpr std::chrono::seconds kRemembered{10};
+constexpr std::size_t kKnownMax = 1024;
+
+}  // namespace
+
+absl::StatusOr<domain::Caller> Authorizer::GetOperator(const Credentials& credentials) {
+  if (credentials.has_certificate) {
+    return Error(absl::StatusCode::kPermissionDenied,
+                 "this method is for operators; a node's certificate does not open it");
+  }
+  if (!credentials.authorization.starts_with(kBearer)) {
+    return Error(
+        absl::StatusCode::kUnauthenticated,
+        "no operator token; send it as \"authorization: Bearer TOKEN\" (the first one is in "
+        "control's data directory, operator.yaml)");
+  }
+  const std::string hash = identity::HashToken(credentials.authorization.substr(kBearer.size()));
+  const auto now = clock_.Monotonic();
+  {
+    auto known = known_.Lock();
+    const auto at = known->find(hash);
+    if (at != known->end() && at->second.until > now) {
+      return domain::Caller{.who = at->second.who};
+    }
+  }
+  const auto found = store_.FindOperatorToken(hash);
+  if (!found.ok()) {
+    return found.status();
+  }
+  if (!found->has_value()) {
+    return Error(
+        absl::StatusCode::kUnauthenticated,
+        "the operator token is not valid here; check the context's control address and token");
+  }
+  auto known = known_.Lock();
+  if (known->size() >= kKnownMax) {
+    known->clear();
+  }
+  (*known)[hash] = {.who = **found, .until = now + kRemembered};
+  return domain::Caller{.who = **found};
+}
+
+absl::StatusOr<feed::NodeIdentity> Authorizer::GetNode(const Credentials& credentials) {
+  if (!credentials.has_certificate) {
+    return Error(absl::StatusCode::kUnauthenticated,
+                 "this method is for nodes: connect with a node's client certificate");
+  }
+  const auto named = identity::NodeOfUris(credentials.uris);
+  if (!named.ok()) {
+    return named.status();
+  }
+  const auto found = store_.FindByUid(store::ResourceType::kNode, named->uid);
+  if (!found.ok()) {
+    return found.status();
+  }
+  if (!found->has_value() || (*found)->deleted || (*found)->name != named->name) {
+    return Error(absl::StatusCode::kPermissionDenied,
+                 "{} was deleted; enrol the node again with a join token (croft enroll node)",
+                 named->name);
+  }
+  return feed::NodeIdentity{
+      .node_uid = named->uid, .node = named->name, .farm_uid = (*found)->farm_uid};
+}
+
+}  // namespace croft::control::api

@@ -1,0 +1,16 @@
+// The remaining methods with use cases of their own: explain a URL, the audit trail, waits,
+// reports.
+#pragma once
+
+#include "control/api/methods.h"
+#include "control/feed/feed.h"
+#include "control/reports/reports.h"
+#include "control/store/store.h"
+
+namespace croft::control::api {
+
+void AddSiteMethods(store::Store& store, Methods& methods);
+void AddChangeMethods(store::Store& store, feed::Feed& feed, Methods& methods);
+void AddReportMethods(reports::Reports& reports, Methods& methods);
+
+}  // namespace croft::control::api

@@ -1,0 +1,158 @@
+#include "control/api/node_methods.h"
+
+#include <chrono>
+#include <map>
+
+#include "control/identity/certificates.h"
+#include "control/identity/tokens.h"
+#include "croft/node/v1/feed.pb.h"
+#include "croft/v1/node.pb.h"
+#include "proto/base/error.h"
+#include "proto/base/log.h"
+#include "proto/contract/resource_name.h"
+
+namespace croft::control::api {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kJoinTokenLife{std::chrono::hours(1)};
+constexpr milliseconds kJoinTokenLifeMost{std::chrono::hours(24 * 7)};
+
+google::protobuf::Timestamp ToTimestamp(std::chrono::system_clock::time_point time) {
+  const std::int64_t millis = UnixMillis(time);
+  google::protobuf::Timestamp made;
+  made.set_seconds(millis / 1000);
+  made.set_nanos(static_cast<std::int32_t>(millis % 1000) * 1'000'000);
+  return made;
+}
+
+absl::Status CreateNodeIfAbsent(const NodeParts& parts, const domain::Caller& caller,
+                                const contract::ResourceName& name) {
+  const auto found = parts.store.Find(contract::FormatResourceName(name));
+  if (!found.ok() || found->has_value()) {
+    return found.status();
+  }
+  domain::WriteOptions options;
+  options.reason = "join token";
+  const auto created =
+      parts.resources.Create(caller, "farms/" + name.farm, name.id, v1::Node(), options);
+  return absl::IsAlreadyExists(created.status()) ? absl::OkStatus() : created.status();
+}
+
+absl::StatusOr<v1::JoinToken> CreateJoinToken(const NodeParts& parts, const domain::Caller& caller,
+                                              const v1::CreateJoinTokenRequest& request) {
+  const auto name = contract::ParseResourceName(request.node(), contract::ResourceType::kNode);
+  if (!name.ok()) {
+    return name.status();
+  }
+  const milliseconds life =
+      request.lifetime() == 0 ? kJoinTokenLife : milliseconds(request.lifetime());
+  if (life < milliseconds(0) || life > kJoinTokenLifeMost) {
+    return Error(absl::StatusCode::kInvalidArgument,
+                 "lifetime of a join token is at most 7 days (168h); ask for a shorter one");
+  }
+  if (absl::Status status = CreateNodeIfAbsent(parts, caller, *name); !status.ok()) {
+    return status;
+  }
+  const std::string token = identity::MakeJoinToken();
+  const auto expires = parts.clock.Now() + life;
+  const absl::Status inserted = parts.store.InsertJoinToken(
+      identity::HashToken(token), contract::FormatResourceName(*name), expires);
+  if (!inserted.ok()) {
+    return inserted;
+  }
+  v1::JoinToken made;
+  made.set_token(token);
+  *made.mutable_expire_time() = ToTimestamp(expires);
+  return made;
+}
+
+absl::StatusOr<node::v1::EnrollResponse> Enroll(const NodeParts& parts,
+                                                const node::v1::EnrollRequest& request) {
+  // The request is judged first, so that a bad one does not use the token up.
+  const auto public_key = identity::ParseSigningRequest(request.certificate_request());
+  if (!public_key.ok()) {
+    return public_key.status();
+  }
+  const auto node =
+      parts.store.TakeJoinToken(identity::HashToken(request.token()), parts.clock.Now());
+  if (absl::IsNotFound(node.status())) {
+    return Error(
+        absl::StatusCode::kUnauthenticated,
+        "the join token is unknown, expired or used; make another one (croft enroll node)");
+  }
+  if (!node.ok()) {
+    return node.status();
+  }
+  const auto found = parts.store.Find(*node);
+  if (!found.ok()) {
+    return found.status();
+  }
+  if (!found->has_value()) {
+    return Error(absl::StatusCode::kNotFound, "{} was deleted since the join token was made",
+                 *node);
+  }
+  const auto certificate =
+      parts.authority.IssueNode({.name = *node, .uid = (*found)->uid}, *public_key);
+  if (!certificate.ok()) {
+    return certificate.status();
+  }
+  log::Info("api", "node enrolled", {{"node", *node}});
+  node::v1::EnrollResponse response;
+  response.set_certificate(*certificate);
+  response.set_ca(parts.authority.certificate());
+  response.set_node(*node);
+  return response;
+}
+
+v1::NodeStatus MakeStatus(const store::NodeMarks& marks) {
+  v1::NodeStatus status;
+  status.ParseFromString(marks.status);  // what a newer instance wrote may be more than we know
+  status.set_connection(marks.connected        ? v1::NodeStatus::CONNECTED
+                        : marks.ever_connected ? v1::NodeStatus::LOST
+                                               : v1::NodeStatus::PENDING);
+  if (marks.ever_connected) {
+    *status.mutable_last_contact_time() = ToTimestamp(marks.last_contact);
+  }
+  status.set_sent_revision(marks.sent_revision);
+  status.set_applied_revision(marks.applied_revision);
+  status.set_serving_revision(marks.serving_revision);
+  return status;
+}
+
+}  // namespace
+
+void AddNodeMethods(const NodeParts& parts, Methods& methods) {
+  methods.AddCustom<v1::CreateJoinTokenRequest>(
+      "croft.v1.NodeService.CreateJoinToken", Access::kOperator,
+      [parts](const domain::Caller& caller, const v1::CreateJoinTokenRequest& request) {
+        return CreateJoinToken(parts, caller, request);
+      });
+  methods.AddCustom<node::v1::EnrollRequest>(
+      "croft.node.v1.Enrollment.Enroll", Access::kAnonymous,
+      [parts](const domain::Caller&, const node::v1::EnrollRequest& request) {
+        return Enroll(parts, request);
+      });
+}
+
+Decorate MakeNodeStatusDecorator(store::Store& store) {
+  return [&store](std::span<const MessagePtr> resources) -> absl::Status {
+    const auto marks = store.ReadMarks(0);
+    if (!marks.ok()) {
+      return marks.status();
+    }
+    std::map<std::int64_t, const store::NodeMarks*> by_uid;
+    for (const store::NodeMarks& one : *marks) {
+      by_uid[one.node_uid] = &one;
+    }
+    for (const MessagePtr& resource : resources) {
+      auto& node = static_cast<v1::Node&>(*resource);
+      const auto at = by_uid.find(node.uid());
+      *node.mutable_status() = MakeStatus(at == by_uid.end() ? store::NodeMarks() : *at->second);
+    }
+    return absl::OkStatus();
+  };
+}
+
+}  // namespace croft::control::api

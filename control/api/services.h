@@ -1,0 +1,23 @@
+// What a call needs to be answered. The parts outlive the server; all are thread-safe.
+#pragma once
+
+#include "control/api/authorizer.h"
+#include "control/api/db_executor.h"
+#include "control/api/methods.h"
+#include "control/domain/resources.h"
+#include "control/feed/feed.h"
+
+namespace croft::control::api {
+
+struct Services {
+  Authorizer& authorizer;
+  DbExecutor& executor;
+  const Methods& methods;
+  domain::Resources& resources;
+  feed::Feed& feed;
+};
+
+// What a caller is told when the executor's queue is full.
+absl::Status BusyError();
+
+}  // namespace croft::control::api
