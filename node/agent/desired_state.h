@@ -4,7 +4,6 @@
 
 #include <absl/status/status.h>
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,19 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "node/agent/endpoint_key.h"
 #include "node/agent/pool_plan.h"
 #include "node/replica/reader.h"
 #include "proto/contract/binding_rules.h"
 
 namespace croft::node::agent {
-
-// A socket address as the launcher binds it: "0.0.0.0" or "::" for any.
-struct EndpointKey {
-  std::string ip;
-  std::uint16_t port = 0;
-
-  auto operator<=>(const EndpointKey&) const = default;
-};
 
 // Where bindings listen on this node. `prefixes`: (port, ip) as Reader::ListEndpoints gives them;
 // `addresses`: what "*" means here; `is_local`: whether an address is one of the machine's. A

@@ -20,11 +20,6 @@ bool MetDamage(int wait_status) {
          (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == replica::kExitReplicaDamaged);
 }
 
-std::string Format(const EndpointKey& key) {
-  return key.ip.find(':') == std::string::npos ? fmt::format("{}:{}", key.ip, key.port)
-                                               : fmt::format("[{}]:{}", key.ip, key.port);
-}
-
 }  // namespace
 
 ListenerSupervisor::ListenerSupervisor(SupervisionTools tools, PoolSupervisor& pools,
@@ -33,7 +28,14 @@ ListenerSupervisor::ListenerSupervisor(SupervisionTools tools, PoolSupervisor& p
       pools_(pools),
       options_(std::move(options)),
       hooks_(std::move(hooks)),
-      timer_(tools.loop) {}
+      timer_(tools.loop),
+      endpoints_(tools.launcher, tools.events, tools.clock,
+                 {.sockets = options_.loops, .health = options_.health},
+                 {.send =
+                      [this](const v1::AgentToListener& message, std::vector<UniqueFd> sockets) {
+                        return IsUp() && channel_->Send(message, std::move(sockets));
+                      },
+                  .on_answer = [this] { Run(); }}) {}
 
 ListenerSupervisor::~ListenerSupervisor() {
   if (channel_ != nullptr) {
@@ -76,16 +78,7 @@ void ListenerSupervisor::Run() {
   if (!IsUp()) {
     return;
   }
-  TimePoint next = now + kPingInterval;
-  for (auto& [key, state] : endpoints_) {
-    SyncEndpoint(key, state, now);
-    if (state.phase == EndpointPhase::kFailed) {
-      next = std::min(next, state.retry_at);
-    }
-  }
-  std::erase_if(endpoints_, [](const auto& entry) {
-    return !entry.second.wanted && entry.second.phase == EndpointPhase::kWanted;
-  });
+  const TimePoint next = std::min(now + kPingInterval, endpoints_.Sync(now));
   CheckPing(now);
   ArmTimer(next);
 }
@@ -150,11 +143,7 @@ void ListenerSupervisor::SendLevels() {
   for (const std::int64_t uid : pools_.ListPools()) {
     changed_pools_.insert(uid);
   }
-  for (auto& [key, state] : endpoints_) {
-    if (state.wanted && state.phase == EndpointPhase::kHandedOver) {
-      state.phase = EndpointPhase::kWanted;
-    }
-  }
+  endpoints_.HandOverAgain();
   OnReplicaChanged({.position = position_, .keys = {}, .all = true});
 }
 
@@ -206,91 +195,11 @@ void ListenerSupervisor::FlushChange() {
   }
 }
 
-void ListenerSupervisor::AdoptEndpoint(const EndpointKey& key) {
-  endpoints_[key] = {
-      .phase = EndpointPhase::kHandedOver, .wanted = false, .failures = 0, .retry_at = {}};
-}
+void ListenerSupervisor::AdoptEndpoint(const EndpointKey& key) { endpoints_.Adopt(key); }
 
 void ListenerSupervisor::SetEndpoints(const std::set<EndpointKey>& endpoints) {
-  std::set<EndpointKey> wanted = endpoints;
-  if (options_.health.port != 0) {
-    wanted.insert(options_.health);
-  }
-  for (auto& [key, state] : endpoints_) {
-    state.wanted = wanted.contains(key);
-  }
-  for (const EndpointKey& key : wanted) {
-    endpoints_.try_emplace(key);
-  }
+  endpoints_.SetWanted(endpoints);
   Run();
-}
-
-void ListenerSupervisor::SyncEndpoint(const EndpointKey& key, EndpointState& state, TimePoint now) {
-  if (!state.wanted) {
-    if (state.phase == EndpointPhase::kHandedOver) {
-      CloseEndpoint(key);
-    }
-    if (state.phase != EndpointPhase::kOpening) {
-      state.phase = EndpointPhase::kWanted;  // Run forgets it
-    }
-    return;
-  }
-  const bool due = state.phase == EndpointPhase::kWanted ||
-                   (state.phase == EndpointPhase::kFailed && now >= state.retry_at);
-  if (!due) {
-    return;
-  }
-  state.phase = EndpointPhase::kOpening;
-  tools_.launcher.OpenEndpoint(key.ip, key.port, options_.loops,
-                               [this, key](absl::StatusOr<std::vector<UniqueFd>> sockets) {
-                                 OnEndpointOpened(key, std::move(sockets));
-                               });
-}
-
-void ListenerSupervisor::OnEndpointOpened(const EndpointKey& key,
-                                          absl::StatusOr<std::vector<UniqueFd>> sockets) {
-  EndpointState& state = endpoints_[key];
-  const TimePoint now = tools_.clock.Monotonic();
-  if (!sockets.ok()) {
-    state.phase = EndpointPhase::kFailed;
-    state.retry_at = now + std::max(RestartDelay(state.failures), milliseconds(1000));
-    if (state.failures++ == 0) {
-      tools_.events.Push("endpoint_failed", {},
-                         fmt::format("cannot listen on {}: {}", Format(key),
-                                     std::string(sockets.status().message())));
-    }
-    Run();
-    return;
-  }
-  state.failures = 0;
-  state.phase = EndpointPhase::kWanted;
-  if (!IsUp()) {
-    return;  // the next listener asks again
-  }
-  v1::AgentToListener message;
-  message.mutable_endpoint()->set_ip(key.ip);
-  message.mutable_endpoint()->set_port(key.port);
-  message.mutable_endpoint()->set_health(IsHealth(key));
-  if (channel_->Send(message, *std::move(sockets))) {
-    state.phase = EndpointPhase::kHandedOver;
-  } else {
-    state.phase = EndpointPhase::kFailed;
-    state.retry_at = now + milliseconds(1000);
-  }
-  Run();
-}
-
-void ListenerSupervisor::CloseEndpoint(const EndpointKey& key) {
-  v1::AgentToListener message;
-  message.mutable_endpoint()->set_ip(key.ip);
-  message.mutable_endpoint()->set_port(key.port);
-  message.mutable_endpoint()->set_closed(true);
-  channel_->Send(message);
-  tools_.launcher.CloseEndpoint(key.ip, key.port);
-}
-
-bool ListenerSupervisor::IsHealth(const EndpointKey& key) const {
-  return options_.health.port != 0 && key == options_.health;
 }
 
 void ListenerSupervisor::SetDraining(bool draining) {
@@ -419,16 +328,6 @@ bool ListenerSupervisor::OnExited(const v1::ProcessExited& exited) {
   }
   Run();
   return true;
-}
-
-std::vector<std::string> ListenerSupervisor::ListEndpoints() const {
-  std::vector<std::string> open;
-  for (const auto& [key, state] : endpoints_) {
-    if (state.phase == EndpointPhase::kHandedOver) {
-      open.push_back(Format(key));
-    }
-  }
-  return open;
 }
 
 void ListenerSupervisor::ArmTimer(TimePoint when) {

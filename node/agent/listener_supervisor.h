@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "node/agent/desired_state.h"
+#include "node/agent/endpoint_keeper.h"
 #include "node/agent/pool_supervisor.h"
 #include "node/agent/replica_news.h"
 
@@ -61,18 +61,10 @@ class ListenerSupervisor {
   bool OnExited(const v1::ProcessExited& exited);
 
   // "0.0.0.0:80" of every endpoint that is open.
-  std::vector<std::string> ListEndpoints() const;
+  std::vector<std::string> ListEndpoints() const { return endpoints_.List(); }
 
  private:
   enum class Phase { kNone, kStarting, kWaitsForReady, kReady, kKilled };
-  enum class EndpointPhase { kWanted, kOpening, kHandedOver, kFailed };
-  struct EndpointState {
-    EndpointPhase phase = EndpointPhase::kWanted;
-    bool wanted = true;
-    int failures = 0;
-    TimePoint retry_at;
-  };
-
   void Run();
   void StartListener();
   void Attach(StartedProcess process, bool adopted);
@@ -81,15 +73,11 @@ class ListenerSupervisor {
   void Flush();
   void FlushPools();
   void FlushChange();
-  void SyncEndpoint(const EndpointKey& key, EndpointState& state, TimePoint now);
-  void OnEndpointOpened(const EndpointKey& key, absl::StatusOr<std::vector<UniqueFd>> sockets);
-  void CloseEndpoint(const EndpointKey& key);
   void OnMessage(const link::Received& received);
   void CheckPing(TimePoint now);
   void Kill(const std::string& why);
   void ArmTimer(TimePoint when);
   bool IsUp() const { return phase_ == Phase::kWaitsForReady || phase_ == Phase::kReady; }
-  bool IsHealth(const EndpointKey& key) const;
 
   // Constant after construction.
   const SupervisionTools tools_;
@@ -115,7 +103,7 @@ class ListenerSupervisor {
   std::uint64_t ping_sequence_ = 0;
   TimePoint heard_;
   std::optional<TimePoint> ping_sent_;
-  std::map<EndpointKey, EndpointState> endpoints_;
+  EndpointKeeper endpoints_;
   std::set<std::int64_t> changed_pools_;
   bool draining_ = false;
   // What the listener has not been told yet, and whether it still works on what it was told.

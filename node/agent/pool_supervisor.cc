@@ -7,13 +7,10 @@
 #include <csignal>
 #include <utility>
 
-#include "node/agent/exit_status.h"
 #include "proto/base/log.h"
 
 namespace croft::node::agent {
 namespace {
-
-using counters::PoolCounter;
 
 std::string SourceName(std::uint64_t process_id) { return fmt::format("worker/{}", process_id); }
 
@@ -30,7 +27,10 @@ void SetPhase(WorkerState& worker, WorkerPhase phase, TimePoint now) {
 }  // namespace
 
 PoolSupervisor::PoolSupervisor(SupervisionTools tools, std::function<void(std::int64_t)> on_update)
-    : tools_(tools), on_update_(std::move(on_update)), timer_(tools.loop) {}
+    : tools_(tools),
+      on_update_(std::move(on_update)),
+      journal_(tools.events, tools.counters),
+      timer_(tools.loop) {}
 
 PoolSupervisor::~PoolSupervisor() {
   for (auto& [process_id, worker] : workers_) {
@@ -120,9 +120,11 @@ bool PoolSupervisor::OnExited(const v1::ProcessExited& exited) {
   entry->second.channel->Close();
   workers_.erase(entry);
   tools_.collector.EndSource(SourceName(exited.process_id()));
-  CountersOf(pool.spec.uid).Add(PoolCounter::kWorkers, -1);
   if (const WorkerState* worker = Find(pool, exited.process_id()); worker != nullptr) {
-    NoteExit(pool, *worker, exited);
+    journal_.OnExited(pool.spec, *worker, exited);
+    if (worker->phase == WorkerPhase::kStarting || worker->phase == WorkerPhase::kReady) {
+      NoteFailure(pool, worker->started);  // a clean exit that nobody asked for is one too
+    }
     std::erase_if(pool.workers, [&](const WorkerState& candidate) {
       return candidate.process_id == exited.process_id();
     });
@@ -130,40 +132,6 @@ bool PoolSupervisor::OnExited(const v1::ProcessExited& exited) {
   on_update_(pool.spec.uid);
   Mark(pool.spec.uid);
   return true;
-}
-
-void PoolSupervisor::NoteExit(PoolState& pool, const WorkerState& worker,
-                              const v1::ProcessExited& exited) {
-  const EventSubject subject{.site_uid = 0, .pool_uid = pool.spec.uid};
-  const std::string how = DescribeExit(exited.wait_status());
-  const std::string text = fmt::format("worker {} (pid {}) of {} {}", worker.process_id,
-                                       exited.pid(), pool.spec.name, how);
-  const bool clean = IsCleanExit(exited.wait_status());
-  log::Info("agent", "worker exited",
-            {{"pool", pool.spec.name}, {"pid", std::to_string(exited.pid())}, {"err", how}});
-  switch (worker.phase) {
-    case WorkerPhase::kStarting:
-      tools_.events.Push("worker_start_failed", subject, text + " before it was ready");
-      CountersOf(pool.spec.uid).Add(PoolCounter::kStartupFailuresTotal);
-      NoteFailure(pool, worker.started);
-      return;
-    case WorkerPhase::kReady:
-      if (!clean) {
-        tools_.events.Push("worker_crashed", subject, text);
-        CountersOf(pool.spec.uid).Add(PoolCounter::kWorkerFailuresTotal);
-      }
-      NoteFailure(pool, worker.started);  // also for a clean exit nobody asked for
-      return;
-    case WorkerPhase::kDraining:
-    case WorkerPhase::kStopping:
-      if (!clean) {
-        tools_.events.Push("worker_crashed", subject, text + " while it drained");
-        CountersOf(pool.spec.uid).Add(PoolCounter::kWorkerFailuresTotal);
-      }
-      return;
-    case WorkerPhase::kKilled:
-      return;  // told when it was killed
-  }
 }
 
 std::vector<std::int64_t> PoolSupervisor::ListPools() const {
@@ -279,14 +247,10 @@ void PoolSupervisor::OnStarted(std::int64_t pool_uid, absl::StatusOr<StartedProc
   pool.starts_pending -= 1;
   Mark(pool_uid);
   if (!started.ok()) {
-    tools_.events.Push("worker_start_failed", {.site_uid = 0, .pool_uid = pool_uid},
-                       fmt::format("no worker for {}: {}", pool.spec.name,
-                                   std::string(started.status().message())));
-    CountersOf(pool_uid).Add(PoolCounter::kStartupFailuresTotal);
+    journal_.OnStartRefused(pool.spec, started.status());
     NoteFailure(pool, tools_.clock.Monotonic());
     return;
   }
-  CountersOf(pool_uid).Add(PoolCounter::kWorkersStartedTotal);
   Register(pool, *std::move(started), /*adopted=*/false);
 }
 
@@ -307,11 +271,7 @@ void PoolSupervisor::Register(PoolState& pool, StartedProcess started, bool adop
   if (!status.ok()) {
     log::Warn("agent", "worker is not counted", {{"err", status.ToString()}});
   }
-  CountersOf(pool.spec.uid).Add(PoolCounter::kWorkers);
-  log::Info("agent", adopted ? "worker adopted" : "worker started",
-            {{"pool", pool.spec.name},
-             {"process", std::to_string(process.process_id())},
-             {"pid", std::to_string(process.pid())}});
+  journal_.OnRegistered(pool.spec, process, adopted);
   SendSetup(pool, worker);
   if (adopted) {
     Ping(worker);
@@ -359,10 +319,7 @@ void PoolSupervisor::OnWorkerMessage(std::uint64_t process_id, const link::Recei
     worker->heard = now;
     Mark(entry.pool_uid);
   } else if (message.has_event()) {
-    // Its words, but its pool as the agent knows it.
-    tools_.events.Push(message.event().kind(),
-                       {.site_uid = message.event().site_uid(), .pool_uid = entry.pool_uid},
-                       message.event().message());
+    journal_.OnWorkerEvent(pools_.at(entry.pool_uid).spec, message.event());
   }
 }
 
@@ -375,30 +332,9 @@ void PoolSupervisor::Ping(WorkerState& worker) {
 }
 
 void PoolSupervisor::Kill(PoolState& pool, WorkerState& worker, KillReason reason) {
-  const EventSubject subject{.site_uid = 0, .pool_uid = pool.spec.uid};
-  const std::string who = fmt::format("worker {} of {}", worker.process_id, pool.spec.name);
-  switch (reason) {
-    case KillReason::kStartup:
-      tools_.events.Push("worker_start_failed", subject,
-                         fmt::format("{} was not ready within {} ms and is killed", who,
-                                     pool.spec.startup_limit.count()));
-      CountersOf(pool.spec.uid).Add(PoolCounter::kStartupFailuresTotal);
-      NoteFailure(pool, worker.started);
-      break;
-    case KillReason::kPing:
-      tools_.events.Push("worker_ping_failed", subject,
-                         fmt::format("{} did not answer a ping within {} ms and is killed", who,
-                                     pool.spec.ping_response.count()));
-      CountersOf(pool.spec.uid).Add(PoolCounter::kPingFailuresTotal);
-      NoteFailure(pool, worker.started);
-      break;
-    case KillReason::kShutdown:
-      tools_.events.Push(
-          "worker_shutdown_failed", subject,
-          fmt::format("{} was still busy {} ms after it began to drain and is killed", who,
-                      pool.spec.shutdown_limit.count()));
-      CountersOf(pool.spec.uid).Add(PoolCounter::kShutdownFailuresTotal);
-      break;
+  journal_.OnKilled(pool.spec, worker, reason);
+  if (reason != KillReason::kShutdown) {
+    NoteFailure(pool, worker.started);
   }
   tools_.launcher.Kill(worker.process_id, SIGKILL);
   SetPhase(worker, WorkerPhase::kKilled, tools_.clock.Monotonic());
@@ -417,10 +353,6 @@ void PoolSupervisor::NoteFailure(PoolState& pool, TimePoint started) {
 WorkerState* PoolSupervisor::FindWorker(std::uint64_t process_id) {
   const auto entry = workers_.find(process_id);
   return entry == workers_.end() ? nullptr : Find(pools_.at(entry->second.pool_uid), process_id);
-}
-
-counters::Row PoolSupervisor::CountersOf(std::int64_t pool_uid) {
-  return tools_.counters.GetRow(counters::InstanceType::kPool, pool_uid);
 }
 
 }  // namespace croft::node::agent

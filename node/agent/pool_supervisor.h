@@ -16,6 +16,7 @@
 #include "node/agent/counter_collector.h"
 #include "node/agent/event_queue.h"
 #include "node/agent/launcher_client.h"
+#include "node/agent/pool_journal.h"
 #include "node/agent/pool_plan.h"
 #include "node/counters/counter_memory.h"
 #include "proto/base/clock.h"
@@ -78,15 +79,14 @@ class PoolSupervisor {
   void Ping(WorkerState& worker);
   void Kill(PoolState& pool, WorkerState& worker, KillReason reason);
   void NoteFailure(PoolState& pool, TimePoint started);
-  void NoteExit(PoolState& pool, const WorkerState& worker, const v1::ProcessExited& exited);
   WorkerState* FindWorker(std::uint64_t process_id);
-  counters::Row CountersOf(std::int64_t pool_uid);
 
   // Constant after construction.
   const SupervisionTools tools_;
   const std::function<void(std::int64_t)> on_update_;
 
   // Supervision thread only.
+  PoolJournal journal_;
   boost::asio::steady_timer timer_;
   bool separate_identities_ = false;
   std::uint32_t listener_uid_ = 0;
