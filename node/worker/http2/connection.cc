@@ -1,0 +1,175 @@
+#include "node/worker/http2/connection.h"
+
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "proto/base/log.h"
+
+namespace croft::node::worker::http2 {
+namespace {
+
+using boost::system::error_code;
+using counters::WorkerCounter;
+
+// Frames made ahead of the socket, at most.
+constexpr std::size_t kOutBytesMax = 256 * 1024;
+// Reads in a row before other connections get their turn.
+constexpr int kReadsMax = 8;
+// Between telling the listener to stop and refusing what it still sends; it has answered long
+// before.
+constexpr std::chrono::milliseconds kDrainGrace{100};
+
+}  // namespace
+
+Connection::Connection(Socket socket, const handlers::Context& context, store::Stores& stores,
+                       Settings settings)
+    : context_(context),
+      settings_(std::move(settings)),
+      socket_(std::move(socket)),
+      drain_timer_(socket_.get_executor()),
+      session_(context, stores, settings_.max_streams, [this] { ScheduleFlush(); }) {}
+
+void Connection::Start() {
+  context_.counters.Add(WorkerCounter::kConnectionsTotal);
+  Flush();
+  if (!closed_) {
+    WaitReadable();
+  }
+}
+
+void Connection::Drain() {
+  if (closed_) {
+    return;
+  }
+  session_.StartDrain();
+  ScheduleFlush();
+  drain_timer_.expires_after(kDrainGrace);
+  drain_timer_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (!error && !self->closed_) {
+      self->session_.FinishDrain();
+      self->Flush();
+    }
+  });
+}
+
+void Connection::WaitReadable() {
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code& error) {
+    if (!error && !self->closed_) {
+      self->OnReadable();
+    }
+  });
+}
+
+void Connection::OnReadable() {
+  reading_ = true;
+  const bool alive = ReadAvailable();
+  reading_ = false;
+  if (!alive) {
+    Close();
+    return;
+  }
+  Flush();
+  if (!closed_) {
+    WaitReadable();
+  }
+}
+
+bool Connection::ReadAvailable() {
+  for (int i = 0; i < kReadsMax; ++i) {
+    const ssize_t n = ::recv(socket_.native_handle(), settings_.read_buffer.data(),
+                             settings_.read_buffer.size(), MSG_DONTWAIT);
+    if (n < 0) {
+      return errno == EAGAIN || errno == EINTR;
+    }
+    if (n == 0) {
+      return false;
+    }
+    const auto count = static_cast<std::size_t>(n);
+    if (const absl::Status received = session_.Receive(settings_.read_buffer.first(count));
+        !received.ok()) {
+      log::Warn("worker", "closed a connection", {{"err", std::string(received.message())}});
+      return false;
+    }
+    if (count < settings_.read_buffer.size()) {
+      return true;
+    }
+  }
+  return true;
+}
+
+// Posted, never at once: the caller may be a coroutine of a stream that flushing would end.
+void Connection::ScheduleFlush() {
+  if (reading_ || flush_scheduled_ || waiting_writable_ || closed_) {
+    return;
+  }
+  flush_scheduled_ = true;
+  boost::asio::post(socket_.get_executor(), [weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self != nullptr) {
+      self->flush_scheduled_ = false;
+      self->Flush();
+    }
+  });
+}
+
+void Connection::Flush() {
+  if (closed_ || waiting_writable_) {
+    return;
+  }
+  if (!WriteReady() || (session_.Finished() && out_.empty())) {
+    Close();
+  }
+}
+
+bool Connection::WriteReady() {
+  while (true) {
+    if (out_.size() < kOutBytesMax) {
+      if (const absl::Status sent = session_.Send(out_, kOutBytesMax); !sent.ok()) {
+        log::Warn("worker", "closed a connection", {{"err", std::string(sent.message())}});
+        return false;
+      }
+    }
+    if (out_.empty()) {
+      return true;
+    }
+    const std::span<const std::uint8_t> bytes = out_.bytes();
+    const ssize_t n =
+        ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0) {
+      if (errno == EAGAIN || errno == EINTR) {
+        WaitWritable();
+        return true;
+      }
+      return false;
+    }
+    context_.counters.Add(WorkerCounter::kBytesSentTotal, n);
+    out_.TakeFront(static_cast<std::size_t>(n));
+  }
+}
+
+void Connection::WaitWritable() {
+  waiting_writable_ = true;
+  socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const error_code& error) {
+    self->waiting_writable_ = false;
+    if (!error) {
+      self->Flush();
+    }
+  });
+}
+
+void Connection::Close() {
+  if (closed_) {
+    return;
+  }
+  closed_ = true;
+  drain_timer_.cancel();
+  error_code ignored;
+  socket_.close(ignored);
+  settings_.on_closed(*this);
+}
+
+}  // namespace croft::node::worker::http2

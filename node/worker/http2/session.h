@@ -1,0 +1,75 @@
+// The HTTP/2 side of one connection from the listener: frames in, requests to the handler, frames
+// out. It knows no socket: connection.h moves the bytes. Loop thread only. nghttp2 lives here
+// alone.
+#pragma once
+
+#include <absl/status/status.h>
+#include <nghttp2/nghttp2.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "node/worker/handlers/context.h"
+#include "node/worker/http/request.h"
+#include "node/worker/http/response.h"
+#include "node/worker/http2/output_buffer.h"
+#include "node/worker/http2/response_body.h"
+#include "node/worker/store/stores.h"
+#include "node/worker/target_table.h"
+#include "node/worker/task.h"
+
+namespace croft::node::worker::http2 {
+
+class Session {
+ public:
+  // `context` and `stores` outlive it. `wake` is called when frames became ready outside of
+  // Receive; it must not call back at once.
+  Session(const handlers::Context& context, store::Stores& stores, std::uint32_t max_streams,
+          std::function<void()> wake);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  // Any error ends the connection.
+  absl::Status Receive(std::span<const std::uint8_t> bytes);
+  // Appends frames until `out` holds `bytes_max` or nothing is ready.
+  absl::Status Send(OutputBuffer& out, std::size_t bytes_max);
+
+  // Tells the peer to stop; FinishDrain, some time later, refuses what still came.
+  void StartDrain();
+  void FinishDrain();
+  // Nothing more will be received or sent.
+  bool Finished() const;
+
+ private:
+  struct Stream;
+  struct Callbacks;
+
+  Task<bool> Serve(Stream& stream);
+  std::optional<http::Response> Refusal(Stream& stream);
+  void OnHeader(Stream& stream, std::string_view name, std::string_view value);
+  void OnRequest(Stream& stream);
+  void Submit(Stream& stream, http::Response response);
+  void CountResponse(const http::Response& response);
+  ssize_t ReadBody(Stream& stream, std::size_t length, std::uint32_t* flags);
+
+  // Constant after construction.
+  const handlers::Context& context_;
+  const std::function<void()> wake_;
+
+  // Loop thread only.
+  nghttp2_session* session_ = nullptr;
+  TargetTable targets_;
+  std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
+  OutputBuffer* out_ = nullptr;  // during Send
+  std::size_t out_bytes_max_ = 0;
+  bool drained_ = false;
+};
+
+}  // namespace croft::node::worker::http2
