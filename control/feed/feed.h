@@ -1,5 +1,6 @@
-// Streams changes to nodes: wakes on NOTIFY, asks the store what a farm's nodes lack, serialises a farm's batches once and hands the bytes to
-// every stream. Keeps the three marks of each node and answers waits. Knows neither gRPC nor PostgreSQL.
+// Streams changes to nodes: wakes on NOTIFY, asks the store what a farm's nodes lack, serialises a
+// farm's batches once and hands the bytes to every stream. Keeps the three marks of each node and
+// answers waits. Knows neither gRPC nor PostgreSQL.
 #pragma once
 
 #include <absl/status/status.h>
@@ -23,7 +24,8 @@ inline constexpr std::size_t kBatchBytesMax = 1 << 20;
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Hands over one serialised node.v1.ControlMessage. At most one is outstanding: the feed calls again only after Feed::OnSent.
+  // Hands over one serialised node.v1.ControlMessage. At most one is outstanding: the feed calls
+  // again only after Feed::OnSent.
   virtual void Send(std::shared_ptr<const std::string> message) = 0;
   // Ends the stream; Feed::OnClosed follows.
   virtual void Close(const absl::Status& status) = 0;
@@ -35,8 +37,8 @@ struct NodeIdentity {
   std::int64_t farm_uid = 0;
 };
 
-// Entry points are thread-safe and never block on the store: work is done by Step, which the feed's own thread calls in a loop (the
-// simulation calls it directly).
+// Entry points are thread-safe and never block on the store: work is done by Step, which the feed's
+// own thread calls in a loop (the simulation calls it directly).
 class Feed {
  public:
   using SessionId = std::uint64_t;
@@ -51,14 +53,17 @@ class Feed {
   // Sends a quarantined record again, on an operator's word.
   virtual void RetryRecord(std::int64_t node_uid, node::v1::RecordKey key) = 0;
 
-  // Calls `done` once, from any thread, when every node in service has reached the level, one refused, or the timeout has passed.
+  // Calls `done` once, from any thread, when every node in service has reached the level, one
+  // refused, or the timeout has passed.
   virtual void Wait(const v1::WaitForRevisionRequest& request, std::int64_t farm_uid,
                     std::function<void(v1::WaitForRevisionResponse)> done) = 0;
 
-  // One round: reads what changed, feeds sessions, flushes marks (every 50 ms), answers waits. Returns when to come back at the latest.
+  // One round: reads what changed, feeds sessions, flushes marks (every 50 ms), answers waits.
+  // Returns when to come back at the latest.
   virtual std::chrono::milliseconds Step() = 0;
 
-  // Blocks until an entry point is called or the time has passed: what the feed's thread does between two Steps.
+  // Blocks until an entry point is called or the time has passed: what the feed's thread does
+  // between two Steps.
   virtual void WaitForWork(std::chrono::milliseconds at_most) = 0;
 };
 
@@ -67,7 +72,8 @@ struct FeedOptions {
   std::chrono::milliseconds heartbeat_interval{5000};
   std::chrono::milliseconds report_interval{1000};
   int snapshots_at_once = 8;
-  // Tombstones and old changes are compacted once they are both more than this many revisions and this long ago.
+  // Tombstones and old changes are compacted once they are both more than this many revisions and
+  // this long ago.
   std::int64_t keep_revisions = 100'000;
   std::chrono::milliseconds keep_time = std::chrono::hours(24 * 7);
 };

@@ -28,6 +28,14 @@ v1::RecordKey ToProto(const replica::Key& key) {
   return proto;
 }
 
+// Forgets what an ack would have said about the record: only its last state counts.
+template <typename Results>
+void Drop(Results& results, const replica::Key& key) {
+  std::erase_if(results, [&](const auto& result) {
+    return result.type() == key.type && result.uid() == key.uid;
+  });
+}
+
 // Whether `range` begins where `done` ended.
 bool Continues(const v1::SnapshotRange& done, const v1::SnapshotRange& range) {
   if (!Same(done.start(), range.start())) {
@@ -135,7 +143,8 @@ absl::Status FeedApplier::CheckDelta(const v1::Batch& batch) const {
   const v1::Position& held = writer_.position();
   const auto snapshot = writer_.unfinished_snapshot();
   if (snapshot) {
-    if (!IsComplete(*snapshot) || !Same(snapshot->start(), batch.since())) {
+    if (!IsComplete(*snapshot) || snapshot->start().epoch() != batch.since().epoch() ||
+        snapshot->start().revision() < batch.since().revision()) {
       return Error(absl::StatusCode::kFailedPrecondition,
                    "replica: a delta came in the middle of a snapshot");
     }
@@ -337,6 +346,8 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason, b
   result.set_uid(record.uid());
   result.set_revision(record.revision());
   result.set_reason(std::move(reason));
+  Drop(refused_, key);
+  Drop(released_, key);
   refused_.push_back(result);
   quarantined_.insert(key);
   if (const absl::Status status = transaction_->SetQuarantine(result); !status.ok()) {
@@ -358,6 +369,7 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason, b
 
 absl::Status FeedApplier::Release(replica::Key key) {
   quarantined_.erase(key);
+  Drop(refused_, key);
   released_.push_back(ToProto(key));
   return transaction_->ClearQuarantine(key);
 }

@@ -1,0 +1,55 @@
+// Batches as bytes, made once and handed to every stream that lacks them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "croft/node/v1/feed.pb.h"
+
+namespace croft::control::feed {
+
+// A serialised node.v1.ControlMessage.
+using Message = std::shared_ptr<const std::string>;
+using RecordId = std::pair<node::v1::RecordType, std::int64_t>;
+
+bool SamePosition(const node::v1::Position& a, const node::v1::Position& b);
+Message Serialize(const node::v1::ControlMessage& message);
+
+// All changes of one farm after `from`, up to `to`. Immutable.
+struct Delta {
+  node::v1::Position from;
+  node::v1::Position to;
+  std::vector<Message> messages;
+  std::size_t bytes = 0;
+};
+
+class DeltaBuilder {
+ public:
+  // Past this a node is better off with a snapshot, which needs no memory here.
+  static constexpr std::size_t kBytesMax = std::size_t{128} << 20;
+
+  explicit DeltaBuilder(node::v1::Position from) : from_(std::move(from)) {}
+
+  // Keeps nothing more once a bounded one is too large.
+  void Add(node::v1::Record record, bool bounded);
+  bool too_large() const { return too_large_; }
+  // Marks the last batch as cut; there is always one.
+  std::shared_ptr<const Delta> Finish(const node::v1::Position& to);
+
+ private:
+  node::v1::Position from_;
+  std::vector<node::v1::ControlMessage> batches_;
+  std::size_t batch_bytes_ = 0;
+  std::size_t bytes_ = 0;
+  bool too_large_ = false;
+};
+
+// Cuts records, ascending by uid, into a snapshot's batches. `range.through` is the end of the last
+// one.
+std::vector<Message> BuildRangeBatches(const node::v1::SnapshotRange& range,
+                                       std::vector<node::v1::Record> records);
+
+}  // namespace croft::control::feed
