@@ -64,7 +64,7 @@ absl::Status AgentProcess::Start() {
   const auto pid =
       StartChild({.arguments = {Programs::NameOf(v1::AGENT), "--data-dir=" + directory_.path()},
                   .environment = ChildEnvironment(),
-                  .program = program->get(),
+                  .program = {.file = program->get(), .directory = programs_.directory()},
                   .descriptors = {ends->second.get()},
                   .identity = identities_.Agent(),
                   .become_identity = identities_.separate(),

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 
 #include "proto/base/error.h"
@@ -40,18 +41,20 @@ bool EmptyStandardInput() {
   return null >= 0 && ::dup2(null, STDIN_FILENO) == STDIN_FILENO;
 }
 
-// Everything else closes on exec. `program` and `report` move out of the way.
-bool PlaceDescriptors(const std::vector<int>& descriptors, int& program, int& report) {
+// Everything else closes on exec. `kept` descriptors, which are needed until then, move out of the
+// way.
+bool PlaceDescriptors(const std::vector<int>& descriptors, std::initializer_list<int*> kept) {
   std::vector<int> high;
   for (const int fd : descriptors) {
     high.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor));
   }
-  program = ::fcntl(program, F_DUPFD_CLOEXEC, kHighDescriptor);
-  const int moved_report = ::fcntl(report, F_DUPFD_CLOEXEC, kHighDescriptor);
-  if (program < 0 || moved_report < 0) {
-    return false;
+  for (int* fd : kept) {
+    if (const int moved = ::fcntl(*fd, F_DUPFD_CLOEXEC, kHighDescriptor); moved >= 0) {
+      *fd = moved;
+    } else {
+      return false;
+    }
   }
-  report = moved_report;
   int number = kFirstDescriptor;
   for (const int fd : high) {
     if (fd < 0 || ::dup2(fd, number) != number) {
@@ -129,7 +132,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 }
 
 [[noreturn]] void RunChild(const ChildPlan& plan, pid_t launcher, int report) {
-  int program = plan.program;
+  int program = plan.program.file;
+  int directory = plan.program.directory;
   const auto must = [&report](bool done, const char* step) {
     if (!done) {
       Fail(report, step);
@@ -138,7 +142,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   must(::setsid() >= 0, "begin a session");
   must(ResetSignals(), "reset signals");
   must(EmptyStandardInput(), "empty the standard input");
-  must(PlaceDescriptors(plan.descriptors, program, report), "place descriptors");
+  must(PlaceDescriptors(plan.descriptors, {&report, &program, &directory}), "place descriptors");
   must(SetOomScore(plan.oom_score), "set the out-of-memory score");
   must(SetLimits(plan.descriptors_max), "set limits");
   ::umask(kUmask);
@@ -150,7 +154,11 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   must(DropCapabilities(), "drop capabilities");
   must(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "renounce new privileges");
   must(DieWithLauncher(launcher), "tie its life to the launcher's");
-  ::fexecve(program, Pointers(plan.arguments).data(), Pointers(plan.environment).data());
+  const std::vector<char*> arguments = Pointers(plan.arguments);
+  const std::vector<char*> environment = Pointers(plan.environment);
+  // By its name where the identity may: kernels before 6.14 show a number in its place otherwise.
+  ::execveat(directory, arguments[0], arguments.data(), environment.data(), 0);
+  ::fexecve(program, arguments.data(), environment.data());
   Fail(report, "execute");
 }
 

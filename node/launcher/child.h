@@ -15,11 +15,17 @@
 
 namespace croft::node::launcher {
 
+// Neither descriptor is owned.
+struct OpenProgram {
+  int file = -1;
+  int directory = -1;  // that the file is in
+};
+
 struct ChildPlan {
-  std::vector<std::string> arguments;    // the first is the program's name
+  std::vector<std::string> arguments;    // the first is the program's file name
   std::vector<std::string> environment;  // "NAME=value"
-  int program = -1;                      // opened executable
-  std::vector<int> descriptors;          // become 3, 4, ...
+  OpenProgram program;
+  std::vector<int> descriptors;  // become 3, 4, ...
   Identity identity;
   bool become_identity = false;  // false: stay who the launcher is
   rlim_t descriptors_max = 1024;

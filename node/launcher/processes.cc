@@ -77,7 +77,7 @@ absl::StatusOr<const Process*> Processes::Start(const v1::StartProcess& request)
   const std::uint64_t id = last_id_ + 1;
   ChildPlan plan{.arguments = {Programs::NameOf(kind)},
                  .environment = ChildEnvironment(),
-                 .program = program->get(),
+                 .program = {.file = program->get(), .directory = programs_.directory()},
                  .descriptors = {channel->second.get(), counters->get()},
                  .identity = *identity,
                  .become_identity = identities_.separate(),

@@ -18,6 +18,7 @@ class Programs {
 
   // REQUIRES: AGENT, LISTENER or WORKER.
   absl::StatusOr<UniqueFd> Open(v1::ProcessKind kind) const;
+  int directory() const { return directory_.get(); }
   static const char* NameOf(v1::ProcessKind kind);
 
  private:

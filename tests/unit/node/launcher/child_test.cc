@@ -10,11 +10,12 @@
 namespace croft::node::launcher {
 namespace {
 
+// A shell, by its file alone.
 ChildPlan PlanFor(const UniqueFd& program) {
   ChildPlan plan;
   plan.arguments = {"sh", "-c", "exit 3"};
   plan.environment = {"PATH=/bin"};
-  plan.program = program.get();
+  plan.program = {.file = program.get(), .directory = program.get()};
   return plan;
 }
 
@@ -26,6 +27,19 @@ TEST(StartChild, BeginsTheProgram) {
   int status = 0;
   ASSERT_EQ(::waitpid(*pid, &status, 0), *pid);
   EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST(StartChild, KeepsTheProgramsName) {
+  const UniqueFd shell(::open("/bin/sh", O_RDONLY | O_CLOEXEC));
+  const UniqueFd directory(::open("/bin", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  ChildPlan plan = PlanFor(shell);
+  plan.program.directory = directory.get();
+  plan.arguments[2] = "read name < /proc/$$/comm; test $name = sh";
+  const auto pid = StartChild(plan);
+  ASSERT_TRUE(pid.ok()) << pid.status();
+  int status = -1;
+  ASSERT_EQ(::waitpid(*pid, &status, 0), *pid);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(StartChild, PlacesDescriptorsWhateverTheirNumbersWere) {
