@@ -343,7 +343,7 @@ std::string DisplayHostName(std::string_view canonical) {
     char* raw = nullptr;
     const std::string text(label);
     const bool is_unicode =
-        text.substr(0, 4) == "xn--" &&
+        text.substr(0, 4) == "xn--" && ConvertLabel(text).fault.empty() &&
         idn2_to_unicode_8z8z(text.c_str(), &raw, IDN2_NONTRANSITIONAL) == IDN2_OK;
     const IdnText unicode(raw, &idn2_free);
     shown += is_unicode ? unicode.get() : text.c_str();

@@ -117,6 +117,8 @@ class TreeBuilder final : public YAML::EventHandler {
       level.member = {std::move(node.text), node.line, {}};
       level.has_key = true;
     } else {
+      // The parser says where the next token stands; a missing value belongs to its key's line.
+      node.line = node.kind == Kind::kNull ? level.member.line : node.line;
       level.member.value = std::move(node);
       level.node.members.push_back(std::move(level.member));
       level.has_key = false;

@@ -82,6 +82,28 @@ std::optional<std::int64_t> ParseDigits(std::string_view digits) {
   return digits.empty() ? std::nullopt : std::optional(value);
 }
 
+// 0.`digits` of `factor`, if that is a whole number.
+std::optional<std::int64_t> FractionOf(std::string_view digits, std::int64_t factor) {
+  constexpr std::size_t kDigitsMax = 6;
+  while (!digits.empty() && digits.back() == '0') {
+    digits.remove_suffix(1);
+  }
+  if (digits.empty()) {
+    return 0;
+  }
+  std::int64_t scale = 1;
+  for (std::size_t i = 0; i < digits.size() && i < kDigitsMax; ++i) {
+    scale *= 10;
+  }
+  std::int64_t product = 0;
+  if (digits.size() > kDigitsMax ||
+      __builtin_mul_overflow(ParseDigits(digits).value_or(0), factor, &product) ||
+      product % scale != 0) {
+    return std::nullopt;
+  }
+  return product / scale;
+}
+
 struct Part {
   std::int64_t value = 0;
   bool has_unit = false;
@@ -116,16 +138,9 @@ std::optional<Part> TakePart(std::string_view& text, v1::Unit unit) {
   if (!whole || __builtin_mul_overflow(*whole, factor, &part.value)) {
     return std::nullopt;
   }
-  std::int64_t place = factor;
-  for (const char c : fraction) {
-    const std::int64_t digit = c - '0';
-    if (digit != 0 && (place % 10 != 0 || place == 0)) {
-      return std::nullopt;
-    }
-    place /= 10;
-    if (__builtin_add_overflow(part.value, digit * place, &part.value)) {
-      return std::nullopt;
-    }
+  const auto extra = FractionOf(fraction, factor);
+  if (!extra || __builtin_add_overflow(part.value, *extra, &part.value)) {
+    return std::nullopt;
   }
   return part;
 }
