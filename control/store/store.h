@@ -43,11 +43,11 @@ struct StoredResource {
 };
 
 struct ChangeInfo {
-  std::string who;
-  std::string request_id;             // empty: none
-  std::string request_fingerprint;    // hash of the request, to tell a repeated id with another body
-  std::string answer;                 // serialised response, given back for a repeated request_id
-  std::string reason;
+  std::string who = {};
+  std::string request_id = {};             // empty: none
+  std::string request_fingerprint = {};    // hash of the request, to tell a repeated id with another body
+  std::string answer = {};                 // serialised response, given back for a repeated request_id
+  std::string reason = {};
 };
 
 struct CommittedChange {
@@ -110,7 +110,7 @@ class Transaction {
 struct ListQuery {
   ResourceType type = ResourceType::kSite;
   std::int64_t farm_uid = 0;     // 0: all farms
-  std::string after_name;        // keyset: names greater than this
+  std::string after_name = {};   // keyset: names greater than this
   int limit = 100;
 };
 
@@ -123,14 +123,14 @@ struct FeedHead {
 // A node's marks as other instances see them.
 struct NodeMarks {
   std::int64_t node_uid = 0;
-  std::string node;             // name
+  std::string node = {};         // name
   std::int64_t farm_uid = 0;
   std::int64_t sent_revision = 0, applied_revision = 0, serving_revision = 0;
   bool connected = false;
   bool ever_connected = false;
   bool draining = false;
-  std::chrono::system_clock::time_point last_contact;
-  std::string status;           // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
+  std::chrono::system_clock::time_point last_contact = {};
+  std::string status = {};       // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
 };
 
 class Store {
@@ -152,16 +152,17 @@ class Store {
   // Whether this database's history has that (epoch, revision, tag).
   virtual absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) = 0;
   // Calls `emit` with every record that concerns the farm (its members, the farm itself, the platform) and whose revision is above `since`,
-  // deleted ones included, in one repeatable-read transaction, ordered by (type, uid); returns the position of that transaction.
+  // deleted ones included, in one repeatable-read transaction, ordered by (type, uid); returns the position of that transaction. out_of_range
+  // when since is above 0 and below the compaction floor: some tombstones are gone.
   virtual absl::StatusOr<node::v1::Position> ReadDelta(
       std::int64_t farm_uid, std::int64_t since_revision,
       const std::function<void(node::v1::Record)>& emit) = 0;
   // Up to `limit` live records of the type with uid > after, ascending: a chunk of a snapshot.
   virtual absl::StatusOr<std::vector<node::v1::Record>> ReadSnapshotChunk(
       std::int64_t farm_uid, node::v1::RecordType type, std::int64_t after_uid, int limit) = 0;
-  // Removes tombstones, and change rows that no position needs, at or below the revision; raises the floor.
+  // Removes tombstones at or below the revision and raises the floor to it. Changes stay: they are the audit.
   virtual absl::Status Compact(std::int64_t through_revision) = 0;
-  // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came. One caller.
+  // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came, or may have been missed. One caller.
   virtual absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) = 0;
 
   // ---- nodes

@@ -224,6 +224,10 @@ absl::StatusOr<node::v1::Position> FakeStore::ReadDelta(
   if (!state.ok()) {
     return state.status();
   }
+  if (since_revision > 0 && since_revision < (*state)->compaction_floor) {
+    return Error(absl::StatusCode::kOutOfRange, "revision {} is below the compaction floor",
+                 since_revision);
+  }
   for (const auto& [key, row] : (*state)->rows) {
     if (row.revision > since_revision && ConcernsFarm(row, farm_uid)) {
       emit(ToRecord(row));

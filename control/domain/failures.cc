@@ -1,0 +1,86 @@
+#include "control/domain/failures.h"
+
+#include "proto/base/error.h"
+#include "proto/contract/errors.h"
+#include "proto/contract/resource_name.h"
+
+namespace croft::control::domain {
+namespace {
+
+absl::Status Fail(absl::StatusCode code, std::string_view reason, std::string_view resource,
+                  std::string_view message) {
+  v1::ErrorDetail detail;
+  detail.set_reason(std::string(reason));
+  detail.set_resource(std::string(resource));
+  return contract::WithDetail(Error(code, "{}", message), detail);
+}
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += text.empty() ? "" : ", ";
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status NotFound(std::string_view name) {
+  const auto parsed = contract::ParseResourceName(name);
+  const std::string hint = parsed.ok() && parsed->type != contract::ResourceType::kPlatform
+                               ? fmt::format("; \"croft list {}\" shows what does",
+                                             contract::Facts(parsed->type).collection)
+                               : "";
+  return Fail(absl::StatusCode::kNotFound, "NOT_FOUND", name,
+              fmt::format("{} does not exist{}", name, hint));
+}
+
+absl::Status EtagMismatch(std::string_view name, std::string_view etag, std::string_view given) {
+  return Fail(absl::StatusCode::kAborted, "ETAG_MISMATCH", name,
+              fmt::format("{} was changed meanwhile: its etag is {}, not {}; get it again and "
+                          "repeat the change",
+                          name, etag, given.substr(0, 40)));
+}
+
+absl::Status Referenced(std::string_view name, const std::vector<std::string>& by) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "REFERENCED", by.front(),
+              fmt::format("{} is still used by {}; change or delete {} first", name, Join(by),
+                          by.size() == 1 ? "it" : "them"));
+}
+
+absl::Status Protected(std::string_view name) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "PROTECTED", name,
+              fmt::format("{} was made with the database and can't be deleted", name));
+}
+
+absl::Status RequestIdReused(std::string_view request_id) {
+  return Fail(absl::StatusCode::kAlreadyExists, "REQUEST_ID_REUSED", "",
+              fmt::format("request id {} was used for another request within the last 24 hours; "
+                          "give each request an id of its own",
+                          request_id.substr(0, 100)));
+}
+
+v1::FieldViolation MakeViolation(std::string_view field, std::string_view value,
+                                 std::string_view description) {
+  v1::FieldViolation violation;
+  violation.set_field(std::string(field));
+  violation.set_value(std::string(value.substr(0, 200)));
+  violation.set_description(std::string(description));
+  return violation;
+}
+
+absl::Status InvalidField(std::string_view field, std::string_view value,
+                          std::string_view description) {
+  return contract::InvalidFields({MakeViolation(field, value, description)});
+}
+
+bool IsConflict(const absl::Status& status) {
+  if (!absl::IsAborted(status)) {
+    return false;
+  }
+  const auto detail = contract::FindDetail(status);
+  return !detail.has_value() || detail->retryable();
+}
+
+}  // namespace croft::control::domain

@@ -1,0 +1,33 @@
+// The errors of use cases, each with its reason for programs and its way out for people.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "croft/v1/error.pb.h"
+
+namespace croft::control::domain {
+
+// not_found, reason NOT_FOUND.
+absl::Status NotFound(std::string_view name);
+// aborted, reason ETAG_MISMATCH.
+absl::Status EtagMismatch(std::string_view name, std::string_view etag, std::string_view given);
+// failed_precondition, reason REFERENCED: what still refers to the resource.
+absl::Status Referenced(std::string_view name, const std::vector<std::string>& by);
+// failed_precondition, reason PROTECTED: the platform and the root organization.
+absl::Status Protected(std::string_view name);
+// already_exists, reason REQUEST_ID_REUSED.
+absl::Status RequestIdReused(std::string_view request_id);
+// invalid_argument for one field.
+absl::Status InvalidField(std::string_view field, std::string_view value,
+                          std::string_view description);
+v1::FieldViolation MakeViolation(std::string_view field, std::string_view value,
+                                 std::string_view description);
+
+// Whether the transaction may be tried again: another one came first.
+bool IsConflict(const absl::Status& status);
+
+}  // namespace croft::control::domain

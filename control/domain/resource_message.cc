@@ -1,0 +1,212 @@
+#include "control/domain/resource_message.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <google/protobuf/util/time_util.h>
+
+#include "croft/v1/options.pb.h"
+#include "croft/v1/pool.pb.h"
+#include "proto/base/check.h"
+#include "proto/base/error.h"
+
+namespace croft::control::domain {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FieldMask;
+using google::protobuf::Message;
+using google::protobuf::MessageFactory;
+using google::protobuf::Reflection;
+using google::protobuf::util::MessageDifferencer;
+using store::StoredResource;
+
+const v1::FieldRule& RuleOf(const FieldDescriptor& field) {
+  return field.options().GetExtension(v1::rule);
+}
+
+const FieldDescriptor& FieldOf(const Message& resource, const char* name) {
+  const FieldDescriptor* field = resource.GetDescriptor()->FindFieldByName(name);
+  Check(field != nullptr, name);
+  return *field;
+}
+
+void SetTime(Message& resource, const char* name, std::chrono::system_clock::time_point time) {
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+  resource.GetReflection()
+      ->MutableMessage(&resource, &FieldOf(resource, name))
+      ->CopyFrom(google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(micros));
+}
+
+void SetNumber(Message& resource, const char* name, std::int64_t value) {
+  resource.GetReflection()->SetInt64(&resource, &FieldOf(resource, name), value);
+}
+
+void AddSetFields(const Message& message, const std::string& prefix, FieldMask& mask) {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const bool is_key = prefix.empty() && (field->name() == "name" || field->name() == "etag");
+    if (is_key || RuleOf(*field).output_only()) {
+      continue;
+    }
+    const std::string path = prefix + field->name();
+    const bool is_single_message =
+        !field->is_repeated() && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    const int before = mask.paths_size();
+    if (is_single_message && !RuleOf(*field).immutable()) {
+      AddSetFields(message.GetReflection()->GetMessage(message, field), path + ".", mask);
+    }
+    if (mask.paths_size() == before) {
+      mask.add_paths(path);
+    }
+  }
+}
+
+// An account's home of which only the store is given, and it is the account's.
+bool NamesOnlyTheSameStore(const Message& current, const Message& next) {
+  const FieldDescriptor* path = next.GetDescriptor()->FindFieldByName("path");
+  const FieldDescriptor* store = next.GetDescriptor()->FindFieldByName("store");
+  return path != nullptr && store != nullptr &&
+         next.GetReflection()->GetString(next, path).empty() &&
+         next.GetReflection()->GetString(next, store) ==
+             current.GetReflection()->GetString(current, store);
+}
+
+bool SameField(const Message& current, const Message& next, const FieldDescriptor& field) {
+  const Reflection& reflection = *current.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    const Message& ours = reflection.GetMessage(current, &field);
+    const Message& theirs = reflection.GetMessage(next, &field);
+    return MessageDifferencer::Equals(ours, theirs) || NamesOnlyTheSameStore(ours, theirs);
+  }
+  Check(field.cpp_type() == FieldDescriptor::CPPTYPE_STRING,
+        "an immutable field is text or a message");
+  return reflection.GetString(current, &field) == reflection.GetString(next, &field);
+}
+
+void CopyField(const Message& from, const FieldDescriptor& field, Message& to) {
+  const Reflection& reflection = *from.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    reflection.MutableMessage(&to, &field)->CopyFrom(reflection.GetMessage(from, &field));
+  } else {
+    reflection.SetString(&to, &field, reflection.GetString(from, &field));
+  }
+}
+
+std::string TextOfField(const Message& message, const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
+             ? message.GetReflection()->GetMessage(message, &field).ShortDebugString()
+             : message.GetReflection()->GetString(message, &field);
+}
+
+}  // namespace
+
+MessagePtr NewMessage(contract::ResourceType type) {
+  const std::string name(contract::Facts(type).message);
+  const Descriptor* descriptor =
+      google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
+  Check(descriptor != nullptr, name);
+  return MessagePtr(MessageFactory::generated_factory()->GetPrototype(descriptor)->New());
+}
+
+MessagePtr Copy(const Message& message) {
+  MessagePtr copy(message.New());
+  copy->CopyFrom(message);
+  return copy;
+}
+
+std::string GetText(const Message& resource, const char* field) {
+  return resource.GetReflection()->GetString(resource, &FieldOf(resource, field));
+}
+
+void SetText(Message& resource, const char* field, std::string_view value) {
+  resource.GetReflection()->SetString(&resource, &FieldOf(resource, field), std::string(value));
+}
+
+std::string FormatEtag(std::int64_t change_id) { return fmt::format("{:x}", change_id); }
+
+bool ParseRow(const StoredResource& row, Message& resource) {
+  const bool parsed = resource.ParseFromString(row.body);
+  if (!parsed) {
+    resource.Clear();
+  }
+  SetOutputFields(row, resource);
+  return parsed;
+}
+
+void SetOutputFields(const StoredResource& row, Message& resource) {
+  SetText(resource, "name", row.name);
+  SetNumber(resource, "uid", row.uid);
+  SetText(resource, "organization", row.organization);
+  SetText(resource, "etag", FormatEtag(row.change_id));
+  SetTime(resource, "create_time", row.created);
+  SetTime(resource, "update_time", row.updated);
+  SetRevision(row.revision, resource);
+}
+
+void SetRevision(std::int64_t revision, Message& resource) {
+  SetNumber(resource, "revision", revision);
+}
+
+std::string ToBody(const Message& resource) {
+  const MessagePtr copy = Copy(resource);
+  ClearOutputOnly(*copy);
+  SetText(*copy, "organization", "");
+  SetText(*copy, "etag", "");
+  if (const auto* pool = dynamic_cast<const v1::ApplicationPool*>(&resource)) {
+    static_cast<v1::ApplicationPool&>(*copy).set_identity(pool->identity());
+  }
+  std::string body;
+  {
+    google::protobuf::io::StringOutputStream stream(&body);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    copy->SerializeToCodedStream(&coded);
+  }
+  return body;
+}
+
+void ClearOutputOnly(Message& resource) {
+  const Descriptor& type = *resource.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (RuleOf(*type.field(i)).output_only()) {
+      resource.GetReflection()->ClearField(&resource, type.field(i));
+    }
+  }
+}
+
+FieldMask MaskOfSetFields(const Message& resource) {
+  FieldMask mask;
+  AddSetFields(resource, "", mask);
+  return mask;
+}
+
+std::vector<v1::FieldViolation> KeepImmutable(const Message& current, Message& next) {
+  std::vector<v1::FieldViolation> violations;
+  const Descriptor& type = *next.GetDescriptor();
+  const Reflection& reflection = *next.GetReflection();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (!RuleOf(field).immutable() || !reflection.HasField(current, &field)) {
+      continue;
+    }
+    if (reflection.HasField(next, &field) && !SameField(current, next, field)) {
+      v1::FieldViolation& violation = violations.emplace_back();
+      violation.set_field(
+          fmt::format("{}.{}", contract::Facts(contract::TypeOf(next)).noun, field.name()));
+      violation.set_value(TextOfField(next, field).substr(0, 200));
+      violation.set_description(
+          fmt::format("is fixed at creation, here to \"{}\"; delete the resource and create it "
+                      "anew to change it",
+                      TextOfField(current, field)));
+    }
+    CopyField(current, field, next);
+  }
+  return violations;
+}
+
+}  // namespace croft::control::domain

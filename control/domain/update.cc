@@ -1,0 +1,112 @@
+// Resources::Update.
+#include <google/protobuf/util/message_differencer.h>
+
+#include "control/domain/failures.h"
+#include "control/domain/resource_message.h"
+#include "control/domain/resources.h"
+#include "control/domain/rules.h"
+#include "control/domain/write.h"
+#include "proto/contract/errors.h"
+#include "proto/contract/field_path.h"
+#include "proto/contract/validation.h"
+
+namespace croft::control::domain {
+namespace {
+
+using google::protobuf::FieldMask;
+using google::protobuf::Message;
+using store::StoredResource;
+
+// The resource as it shall be: `current` with the masked fields of `input`, valid by itself.
+absl::StatusOr<MessagePtr> Merge(const Message& current, const Message& input,
+                                 const FieldMask& mask) {
+  MessagePtr next = Copy(current);
+  absl::Status status =
+      contract::ApplyMask(mask.paths().empty() ? MaskOfSetFields(input) : mask, input, *next);
+  if (!status.ok()) {
+    return status;
+  }
+  SetText(*next, "name", GetText(current, "name"));
+  SetText(*next, "etag", GetText(current, "etag"));
+  contract::Normalize(*next);
+  std::vector<v1::FieldViolation> violations = KeepImmutable(current, *next);
+  const std::vector<v1::FieldViolation> others = contract::Validate(*next);
+  violations.insert(violations.end(), others.begin(), others.end());
+  status = contract::InvalidFields(violations);
+  if (!status.ok()) {
+    return status;
+  }
+  return next;
+}
+
+absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row,
+                      const Links& links) {
+  absl::Status status = transaction.Update(row);
+  if (status.ok() && row.type == contract::ResourceType::kSite) {
+    status = transaction.SetBindings(row.farm_uid, row.uid, links.bindings);
+    if (status.ok()) {
+      status = transaction.SetReferences(row, links.references);
+    }
+  }
+  return status;
+}
+
+absl::StatusOr<Outcome> UpdateIn(store::Store& store, store::Transaction& transaction,
+                                 const Message& input, const FieldMask& mask) {
+  const std::string name = GetText(input, "name");
+  auto found = transaction.FindForUpdate(name);
+  if (!found.ok()) {
+    return found.status();
+  }
+  if (!found->has_value()) {
+    return NotFound(name);
+  }
+  StoredResource& row = **found;
+  const std::string etag = GetText(input, "etag");
+  if (!etag.empty() && etag != FormatEtag(row.change_id)) {
+    return EtagMismatch(name, FormatEtag(row.change_id), etag);
+  }
+  const MessagePtr current = NewMessage(row.type);
+  const bool readable = ParseRow(row, *current);
+  auto next = Merge(*current, input, mask);
+  if (!next.ok()) {
+    return next.status();
+  }
+  Outcome outcome{*std::move(next)};
+  if (readable && google::protobuf::util::MessageDifferencer::Equals(*current, *outcome.answer)) {
+    outcome.changed = false;
+    return outcome;
+  }
+  Links links;
+  absl::Status status = ApplyRules({store, transaction}, *outcome.answer, row, links);
+  if (!status.ok()) {
+    return status;
+  }
+  row.body = ToBody(*outcome.answer);
+  status = WriteRow(transaction, row, links);
+  if (!status.ok()) {
+    return status;
+  }
+  row.change_id = transaction.change_id();
+  row.updated = transaction.time();
+  SetOutputFields(row, *outcome.answer);
+  return outcome;
+}
+
+}  // namespace
+
+absl::StatusOr<MessagePtr> Resources::Update(const Caller& caller, const Message& resource,
+                                             const FieldMask& mask, const WriteOptions& options) {
+  const contract::ResourceType type = contract::TypeOf(resource);
+  const MessagePtr input = Copy(resource);
+  const auto name = contract::ParseResourceName(GetText(*input, "name"), type);
+  if (!name.ok()) {
+    return InvalidField("name", GetText(*input, "name"), std::string(name.status().message()));
+  }
+  SetText(*input, "name", contract::FormatResourceName(*name));
+  return Write(store_, {caller, options, type}, [&](store::Transaction& transaction) {
+    return UpdateIn(store_, transaction, *input, mask);
+  });
+}
+
+}  // namespace croft::control::domain
