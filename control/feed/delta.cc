@@ -1,7 +1,5 @@
 #include "control/feed/delta.h"
 
-#include "control/feed/feed.h"
-
 namespace croft::control::feed {
 namespace {
 
@@ -14,8 +12,9 @@ std::size_t SizeOf(const node::v1::Record& record) {
   return record.ByteSizeLong() + kRecordHeadBytes;
 }
 
-bool Fits(std::size_t batch_bytes, std::size_t record_bytes) {
-  return batch_bytes == 0 || batch_bytes + record_bytes + kBatchHeadBytes <= kBatchBytesMax;
+bool Fits(std::size_t batch_bytes, std::size_t record_bytes, const FeedOptions& options) {
+  return batch_bytes == 0 ||
+         batch_bytes + record_bytes + kBatchHeadBytes <= options.batch_bytes_max;
 }
 
 }  // namespace
@@ -31,12 +30,12 @@ Message Serialize(const node::v1::ControlMessage& message) {
 void DeltaBuilder::Add(node::v1::Record record, bool bounded) {
   const std::size_t size = SizeOf(record);
   bytes_ += size;
-  too_large_ = bounded && bytes_ > kBytesMax;
+  too_large_ = bounded && bytes_ > options_.delta_bytes_max;
   if (too_large_) {
     batches_.clear();
     return;
   }
-  if (batches_.empty() || !Fits(batch_bytes_, size)) {
+  if (batches_.empty() || !Fits(batch_bytes_, size, options_)) {
     batches_.emplace_back();
     batch_bytes_ = 0;
   }
@@ -66,7 +65,8 @@ std::shared_ptr<const Delta> DeltaBuilder::Finish(const node::v1::Position& to) 
 }
 
 std::vector<Message> BuildRangeBatches(const node::v1::SnapshotRange& range,
-                                       std::vector<node::v1::Record> records) {
+                                       std::vector<node::v1::Record> records,
+                                       const FeedOptions& options) {
   std::vector<Message> messages;
   node::v1::SnapshotRange part = range;
   node::v1::ControlMessage message;
@@ -82,7 +82,7 @@ std::vector<Message> BuildRangeBatches(const node::v1::SnapshotRange& range,
   std::int64_t last = range.after();
   for (node::v1::Record& record : records) {
     const std::size_t size = SizeOf(record);
-    if (!Fits(batch_bytes, size)) {
+    if (!Fits(batch_bytes, size, options)) {
       finish(last);
     }
     batch_bytes += size;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/feed/feed.h"
 #include "croft/node/v1/feed.pb.h"
 
 namespace croft::control::feed {
@@ -28,19 +29,18 @@ struct Delta {
 
 class DeltaBuilder {
  public:
-  // Past this a node is better off with a snapshot, which needs no memory here.
-  static constexpr std::size_t kBytesMax = std::size_t{128} << 20;
+  DeltaBuilder(node::v1::Position from, const FeedOptions& options)
+      : from_(std::move(from)), options_(options) {}
 
-  explicit DeltaBuilder(node::v1::Position from) : from_(std::move(from)) {}
-
-  // Keeps nothing more once a bounded one is too large.
+  // Keeps nothing once a bounded one is larger than delta_bytes_max.
   void Add(node::v1::Record record, bool bounded);
   bool too_large() const { return too_large_; }
   // Marks the last batch as cut; there is always one.
   std::shared_ptr<const Delta> Finish(const node::v1::Position& to);
 
  private:
-  node::v1::Position from_;
+  const node::v1::Position from_;
+  const FeedOptions& options_;
   std::vector<node::v1::ControlMessage> batches_;
   std::size_t batch_bytes_ = 0;
   std::size_t bytes_ = 0;
@@ -50,6 +50,7 @@ class DeltaBuilder {
 // Cuts records, ascending by uid, into a snapshot's batches. `range.through` is the end of the last
 // one.
 std::vector<Message> BuildRangeBatches(const node::v1::SnapshotRange& range,
-                                       std::vector<node::v1::Record> records);
+                                       std::vector<node::v1::Record> records,
+                                       const FeedOptions& options);
 
 }  // namespace croft::control::feed

@@ -58,7 +58,7 @@ absl::Status FarmFeed::ExtendLog() {
 
 absl::StatusOr<FarmFeed::ReadResult> FarmFeed::ReadDelta(const node::v1::Position& since,
                                                          const Session* for_session) {
-  DeltaBuilder builder(since);
+  DeltaBuilder builder(since, context_.options);
   // What ends a snapshot may be of any size: another snapshot would not get further.
   const bool bounded = for_session == nullptr || !for_session->cut_due;
   const auto position =
@@ -134,8 +134,7 @@ absl::Status FarmFeed::Advance(Session& session) {
       }
       ++context_.snapshots_running;
       if (session.snapshot == nullptr) {
-        session.snapshot =
-            std::make_unique<SnapshotSource>(farm_uid_, head_.position, std::nullopt);
+        session.snapshot = NewSnapshot(head_.position, std::nullopt);
       }
       session.state = SessionState::kSnapshot;
       return RunSnapshot(session);
@@ -234,9 +233,14 @@ absl::Status FarmFeed::DecideSnapshot(Session& session, bool known) {
     return start.ok() ? seen.status() : start.status();
   }
   if (*start && *seen && begun.start().revision() >= head_.compaction_floor) {
-    session.snapshot = std::make_unique<SnapshotSource>(farm_uid_, begun.start(), begun);
+    session.snapshot = NewSnapshot(begun.start(), begun);
   }
   return absl::OkStatus();
+}
+
+std::unique_ptr<SnapshotSource> FarmFeed::NewSnapshot(
+    const node::v1::Position& start, const std::optional<node::v1::SnapshotRange>& resume) {
+  return std::make_unique<SnapshotSource>(farm_uid_, context_.options, start, resume);
 }
 
 absl::Status FarmFeed::RunSnapshot(Session& session) {
@@ -278,7 +282,7 @@ absl::Status FarmFeed::SendRetries(Session& session) {
   if (session.retries.empty()) {
     return absl::OkStatus();
   }
-  DeltaBuilder builder(session.position);
+  DeltaBuilder builder(session.position, context_.options);
   for (const auto& [type, uid] : session.retries) {
     auto records = context_.store.ReadSnapshotChunk(farm_uid_, type, uid - 1, 1);
     if (!records.ok()) {

@@ -53,6 +53,8 @@ class FarmFeed {
   absl::Status Decide(Session& session);
   absl::Status DecideSnapshot(Session& session, bool known);
   absl::Status LoadNode(Session& session);
+  std::unique_ptr<SnapshotSource> NewSnapshot(const node::v1::Position& start,
+                                              const std::optional<node::v1::SnapshotRange>& resume);
   absl::Status RunSnapshot(Session& session);
   absl::Status ChooseDelta(Session& session);
   absl::Status SendRetries(Session& session);

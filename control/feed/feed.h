@@ -72,6 +72,11 @@ struct FeedOptions {
   std::chrono::milliseconds heartbeat_interval{5000};
   std::chrono::milliseconds report_interval{1000};
   int snapshots_at_once = 8;
+  // Records read at once for a snapshot.
+  int chunk_records_max = 6000;
+  std::size_t batch_bytes_max = kBatchBytesMax;
+  // A node that lacks more is sent a snapshot, which needs no memory here.
+  std::size_t delta_bytes_max = std::size_t{128} << 20;
   // Tombstones and old changes are compacted once they are both more than this many revisions and
   // this long ago.
   std::int64_t keep_revisions = 100'000;

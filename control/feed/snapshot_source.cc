@@ -1,5 +1,6 @@
 #include "control/feed/snapshot_source.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "proto/base/error.h"
@@ -15,9 +16,10 @@ int ChunkRecords(node::v1::RecordType type) { return type == node::v1::ACCOUNT ?
 
 }  // namespace
 
-SnapshotSource::SnapshotSource(std::int64_t farm_uid, const node::v1::Position& start,
+SnapshotSource::SnapshotSource(std::int64_t farm_uid, const FeedOptions& options,
+                               const node::v1::Position& start,
                                const std::optional<node::v1::SnapshotRange>& resume)
-    : farm_uid_(farm_uid) {
+    : farm_uid_(farm_uid), options_(options) {
   *next_.mutable_start() = start;
   *next_.mutable_seen() = start;
   next_.set_type(node::v1::PLATFORM);
@@ -43,7 +45,7 @@ absl::Status SnapshotSource::Fill(store::Store& store) {
 }
 
 absl::Status SnapshotSource::ReadChunk(store::Store& store) {
-  const int limit = ChunkRecords(next_.type());
+  const int limit = std::min(ChunkRecords(next_.type()), options_.chunk_records_max);
   auto records = store.ReadSnapshotChunk(farm_uid_, next_.type(), next_.after(), limit);
   if (!records.ok()) {
     return records.status();
@@ -62,7 +64,7 @@ absl::Status SnapshotSource::ReadChunk(store::Store& store) {
   }
   const bool ends_type = static_cast<int>(records->size()) < limit;
   next_.set_through(ends_type ? kEnd : records->back().uid());
-  for (Message& message : BuildRangeBatches(next_, *std::move(records))) {
+  for (Message& message : BuildRangeBatches(next_, *std::move(records), options_)) {
     ready_.push_back(std::move(message));
   }
   next_.set_after(ends_type ? 0 : next_.through());

@@ -15,7 +15,7 @@ namespace croft::control::feed {
 class SnapshotSource {
  public:
   // From the beginning, or after what the node already has of one that began at `start`.
-  SnapshotSource(std::int64_t farm_uid, const node::v1::Position& start,
+  SnapshotSource(std::int64_t farm_uid, const FeedOptions& options, const node::v1::Position& start,
                  const std::optional<node::v1::SnapshotRange>& resume);
 
   // Reads on until enough is ready. aborted: the store's history is no longer the one the snapshot
@@ -32,6 +32,7 @@ class SnapshotSource {
   absl::Status ReadChunk(store::Store& store);
 
   const std::int64_t farm_uid_;
+  const FeedOptions& options_;
   // type and after of the next chunk; start and seen.
   node::v1::SnapshotRange next_;
   std::deque<Message> ready_;

@@ -327,7 +327,7 @@ absl::Status FeedApplier::ApplyOne(const v1::Record& record, bool force) {
     }
   }
   if (auto fault = FindFault(record)) {
-    return Refuse(record, *std::move(fault), force);
+    return Refuse(record, *std::move(fault));
   }
   NoteChanged(key);
   if (quarantined) {
@@ -335,11 +335,10 @@ absl::Status FeedApplier::ApplyOne(const v1::Record& record, bool force) {
       return status;
     }
   }
-  // A stopped version of the last good body may carry the record's revision already.
-  return transaction_->Apply(record, force || quarantined);
+  return transaction_->Apply(record, force);
 }
 
-absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason, bool force) {
+absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason) {
   const replica::Key key{record.type(), record.uid()};
   v1::RecordResult result;
   result.set_type(record.type());
@@ -361,10 +360,9 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason, b
   if (!stopped) {
     return absl::OkStatus();
   }
-  v1::Record last_good = record;
-  last_good.set_body(*std::move(stopped));
+  // It keeps its revision, so that what the last good version claims yields to any later claim.
   NoteChanged(key);
-  return transaction_->Apply(last_good, force);
+  return transaction_->ReplaceBody(key, *stopped);
 }
 
 absl::Status FeedApplier::Release(replica::Key key) {

@@ -71,7 +71,7 @@ class FeedApplier {
   absl::Status ApplyRecords(const v1::Batch& batch, bool force);
   absl::Status ApplyOne(const v1::Record& record, bool force);
   // Quarantines the record; what it stops is stopped all the same.
-  absl::Status Refuse(const v1::Record& record, std::string reason, bool force);
+  absl::Status Refuse(const v1::Record& record, std::string reason);
   absl::Status Release(replica::Key key);
   absl::Status RemoveGaps(const v1::Batch& batch);
   absl::Status RemoveVanishing();

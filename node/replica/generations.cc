@@ -115,7 +115,8 @@ absl::Status Generations::Prepare() {
     return absl::OkStatus();
   }
   const absl::Status verified = VerifyGeneration(current_);
-  // A generation that was never completed is where the first one begins, and damage where there is an older one.
+  // A generation that was never completed is where the first one begins, and damage where there is
+  // an older one.
   if (verified.ok() || (absl::IsNotFound(verified) && FindOlder().empty())) {
     return absl::OkStatus();
   }

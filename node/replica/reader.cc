@@ -190,4 +190,23 @@ absl::StatusOr<std::vector<std::string>> Reader::ListEndpoints() const {
   return endpoints;
 }
 
+absl::StatusOr<Reader::Counts> Reader::Count() const {
+  replica::Environment& environment = *environment_->shared;
+  const auto transaction = ReadTransaction::Begin(environment);
+  if (!transaction.ok()) {
+    return transaction.status();
+  }
+  Counts counts;
+  for (const auto& [table, count] : {std::pair{environment.records(), &counts.records},
+                                     std::pair{environment.names(), &counts.names},
+                                     std::pair{environment.bindings(), &counts.bindings}}) {
+    MDB_stat stat{};
+    if (const int code = mdb_stat(transaction->get(), table, &stat); code != MDB_SUCCESS) {
+      return LmdbError(code, "count in replica", environment.directory());
+    }
+    *count = static_cast<std::int64_t>(stat.ms_entries);
+  }
+  return counts;
+}
+
 }  // namespace croft::node::replica

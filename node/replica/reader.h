@@ -45,6 +45,11 @@ class Reader {
   // per prefix.
   absl::StatusOr<std::vector<std::string>> ListEndpoints() const;
 
+  struct Counts {
+    std::int64_t records = 0, names = 0, bindings = 0;
+  };
+  absl::StatusOr<Counts> Count() const;
+
  private:
   struct Environment;
   explicit Reader(std::unique_ptr<Environment> environment);
