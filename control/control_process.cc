@@ -1,0 +1,114 @@
+#include "control/control_process.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "control/api/all_methods.h"
+#include "control/api/server.h"
+#include "control/domain/resources.h"
+#include "control/feed/feed.h"
+#include "control/feed/feed_threads.h"
+#include "control/identity/authority.h"
+#include "control/identity/file.h"
+#include "control/identity/operator_access.h"
+#include "control/reports/reports.h"
+#include "control/store/pg_store.h"
+#include "proto/base/clock.h"
+#include "proto/base/log.h"
+
+namespace croft::control {
+namespace {
+
+std::string MachineName() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+void WaitForStop() {
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGTERM);
+  sigaddset(&stops, SIGINT);
+  int signal = 0;
+  ::sigwait(&stops, &signal);
+  log::Info("control", "stopping", {{"signal", std::to_string(signal)}});
+}
+
+// What an operator on this machine needs, now that the port is known; then the line that says so.
+absl::Status Announce(const Settings& settings, store::Store& store, const std::string& ca,
+                      int port) {
+  const std::string address = OperatorAddress(settings, port);
+  absl::Status status = identity::WriteOperatorAccess(
+      store, {.data_dir = settings.data_dir, .address = address, .ca = ca});
+  if (status.ok()) {
+    status = identity::WriteFile(settings.data_dir + "/listen", address + "\n", 0644);
+  }
+  if (status.ok()) {
+    std::fprintf(stderr, "croft-control listening on %s\n", address.c_str());
+  }
+  return status;
+}
+
+// From the store up; the parts end in the opposite order, the server first.
+absl::Status Serve(const Settings& settings, store::Store& store, const identity::SealingKey& key) {
+  const SystemClock clock;
+  domain::Resources resources(store);
+  if (absl::Status status = resources.CreateFirstResources(); !status.ok()) {
+    return status;
+  }
+  const auto authority = identity::Authority::Open(store, key, clock);
+  if (!authority.ok()) {
+    return authority.status();
+  }
+  auto certificate = authority->IssueServer(CertificateHosts(settings, MachineName()));
+  if (!certificate.ok()) {
+    return certificate.status();
+  }
+  reports::Reports reports(store, clock);
+  const auto feed = feed::MakeFeed(
+      store, clock, feed::FeedOptions(),
+      [&reports](const feed::NodeIdentity& node, const node::v1::NodeMessage& message) {
+        reports.OnReport({.node_uid = node.node_uid, .node = node.node, .farm_uid = node.farm_uid},
+                         message);
+      });
+  const feed::FeedThreads threads(*feed, store);
+  const api::Methods methods = api::BuildMethods({.store = store,
+                                                  .resources = resources,
+                                                  .feed = *feed,
+                                                  .reports = reports,
+                                                  .authority = *authority,
+                                                  .clock = clock});
+  api::Authorizer authorizer(store, clock);
+  api::DbExecutor executor;
+  const auto server = api::Server::Start({.address = settings.listen,
+                                          .certificate = *std::move(certificate),
+                                          .ca = authority->certificate()},
+                                         {.authorizer = authorizer,
+                                          .executor = executor,
+                                          .methods = methods,
+                                          .resources = resources,
+                                          .feed = *feed});
+  if (!server.ok()) {
+    return server.status();
+  }
+  absl::Status status = Announce(settings, store, authority->certificate(), (*server)->port());
+  if (status.ok()) {
+    WaitForStop();
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::Status RunControl(const Settings& settings, const std::string& database_url,
+                        const identity::SealingKey& key) {
+  const auto store = store::OpenPgStore({.url = database_url});
+  return store.ok() ? Serve(settings, **store, key) : store.status();
+}
+
+}  // namespace croft::control
