@@ -45,16 +45,18 @@ std::string Join(const ContentPath& path) {
   return joined;
 }
 
-// First without symlinks, in one step: then nothing can leave the root. Only when there is a
-// symlink on the way, in two: the root itself without, the rest beneath it.
+// First without symlinks and dot segments, in one step: then nothing can leave the root. Only when
+// there is a symlink on the way, in two: the root itself without, the rest beneath it.
 UniqueFd OpenBelowRoot(int store_fd, const ContentPath& path, int flags, std::uint64_t resolve) {
   const std::uint64_t beneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
-  UniqueFd fd = OpenAt2Patiently(store_fd, OrDot(Join(path)), flags, beneath | RESOLVE_NO_SYMLINKS);
-  if (fd || errno != ELOOP) {
-    return fd;
+  const std::uint64_t plain = beneath | RESOLVE_NO_SYMLINKS;
+  if (path.below.find("..") == std::string::npos) {
+    UniqueFd fd = OpenAt2Patiently(store_fd, OrDot(Join(path)), flags, plain);
+    if (fd || errno != ELOOP) {
+      return fd;
+    }
   }
-  const UniqueFd root = OpenAt2Patiently(store_fd, OrDot(path.root), O_PATH | O_DIRECTORY,
-                                         beneath | RESOLVE_NO_SYMLINKS);
+  const UniqueFd root = OpenAt2Patiently(store_fd, OrDot(path.root), O_PATH | O_DIRECTORY, plain);
   if (!root) {
     return {};
   }
