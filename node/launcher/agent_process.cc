@@ -115,8 +115,10 @@ void AgentProcess::OnEnded(int wait_status) {
     backoff_.Reset();
   }
   due_ = now + backoff_.Next();
-  log::Warn("launcher", "the agent ended",
-            {{"child", std::to_string(pid_)}, {"end", DescribeEnd(wait_status)}});
+  // Only when asked to does it end by itself without a failure.
+  log::Write(wait_status == 0 ? log::Level::kInfo : log::Level::kWarn, "launcher",
+             "the agent ended",
+             {{"child", std::to_string(pid_)}, {"end", DescribeEnd(wait_status)}});
   pid_ = 0;
   queue_.reset();
   channel_.reset();
