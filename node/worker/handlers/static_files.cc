@@ -60,6 +60,13 @@ Response AnswerFailure(const Request& request, const OpenAnswer& answer) {
     case ENFILE:
     case ENOMEM:
       return ErrorFor(request, 503, http::kOutOfDescriptors);
+    case ENOTCONN:  // what a network file system says when its other end is gone
+    case ESTALE:
+    case ETIMEDOUT:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+      request.site->store->counters().Add(counters::StoreCounter::kErrorsTotal);
+      return ErrorFor(request, 503, http::kStoreError);
     default:
       request.site->store->counters().Add(counters::StoreCounter::kErrorsTotal);
       return ErrorFor(request, 500, http::kStoreError);

@@ -12,6 +12,6 @@ inline constexpr int kListingDenied = 14;      // 403: a directory without defau
 inline constexpr int kStoreBusy = 101;         // 503: the store does not answer
 inline constexpr int kStoreMissing = 102;      // 503: the store's path cannot be opened
 inline constexpr int kOutOfDescriptors = 103;  // 503
-inline constexpr int kStoreError = 104;        // 500: the store answered with an I/O error
+inline constexpr int kStoreError = 104;        // 500 or 503: the store answered with an error
 
 }  // namespace croft::node::worker::http
