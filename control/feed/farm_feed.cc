@@ -48,7 +48,7 @@ absl::Status FarmFeed::ExtendLog() {
   }
   if (!read->history_known) {
     DropHistory();
-  } else if (read->compacted || read->delta == nullptr) {
+  } else if (read->delta == nullptr) {
     log_.Start(head_.position);
   } else if (!SamePosition(read->delta->to, log_.head())) {
     log_.Append(read->delta);
@@ -68,19 +68,21 @@ absl::StatusOr<FarmFeed::ReadResult> FarmFeed::ReadDelta(const node::v1::Positio
           builder.Add(std::move(record), bounded);
         }
       });
-  if (!position.ok()) {
+  ReadResult result;
+  // Below the floor some tombstones are gone.
+  const bool compacted = absl::IsOutOfRange(position.status());
+  if (!position.ok() && !compacted) {
     return position.status();
   }
-  // Only now: had the history changed, or been compacted, before the read, it shows.
+  // Only now: had the history changed before the read, it shows.
   const auto known = context_.store.KnowsPosition(since);
-  const auto head = context_.store.GetHead();
-  if (!known.ok() || !head.ok()) {
-    return known.ok() ? head.status() : known.status();
+  if (!known.ok()) {
+    return known.status();
   }
-  ReadResult result;
   result.history_known = *known;
-  result.compacted = head->compaction_floor > since.revision();
-  result.delta = builder.too_large() ? nullptr : builder.Finish(*position);
+  if (!compacted && !builder.too_large()) {
+    result.delta = builder.Finish(*position);
+  }
   return result;
 }
 
@@ -216,6 +218,7 @@ absl::Status FarmFeed::Decide(Session& session) {
     return DecideSnapshot(session, known);
   }
   session.position = held;
+  session.cut_due = hello.has_partial_delta();
   session.state = SessionState::kCatchingUp;
   Welcome(session, node::v1::Welcome::DELTA, true);
   return ChooseDelta(session);
@@ -267,7 +270,7 @@ absl::Status FarmFeed::ChooseDelta(Session& session) {
     session.state = SessionState::kSynced;
     return SendRetries(session);
   }
-  auto delta = log_.FindAfter(session.position.revision());
+  auto delta = session.cut_due ? nullptr : log_.FindAfter(session.position.revision());
   const bool repeats = delta != nullptr && delta->from.revision() < session.position.revision();
   if (delta == nullptr || (repeats && !session.refused.empty())) {
     session.state = SessionState::kCatchingUp;
@@ -326,7 +329,7 @@ absl::Status FarmFeed::CatchUp() {
       DropHistory();
       return absl::OkStatus();
     }
-    if (read->compacted || read->delta == nullptr) {
+    if (read->delta == nullptr) {
       BeginSnapshot(*session, true);
       unfinished_ = true;
       continue;

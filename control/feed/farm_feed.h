@@ -38,9 +38,8 @@ class FarmFeed {
 
  private:
   struct ReadResult {
-    std::shared_ptr<const Delta> delta;  // null if it grew too large
+    std::shared_ptr<const Delta> delta;  // null if only a snapshot helps: too large, or compacted
     bool history_known = false;
-    bool compacted = false;
   };
 
   // Extends the log to the store's head.

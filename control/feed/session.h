@@ -35,7 +35,8 @@ struct Session {
   node::v1::Hello hello;
   // What the node holds once all that was handed over has arrived.
   node::v1::Position position;
-  // The snapshot's batches are handed over; a cut is due even if nothing changed since.
+  // The replica is between two revisions: a cut is due even if nothing changed since, and not one
+  // that the log made before what the node has already seen.
   bool cut_due = false;
   bool welcomed = false;
 

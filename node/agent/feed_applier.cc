@@ -153,6 +153,13 @@ absl::Status FeedApplier::CheckDelta(const v1::Batch& batch) const {
                  "replica: a delta since revision {} does not follow revision {}",
                  batch.since().revision(), held.revision());
   }
+  const v1::Position seen =
+      snapshot ? snapshot->seen() : writer_.partial_delta().value_or(v1::Position());
+  if (batch.cut() && batch.position().revision() < seen.revision()) {
+    return Error(absl::StatusCode::kFailedPrecondition,
+                 "replica: control ends at revision {} what it sent up to revision {}",
+                 batch.position().revision(), seen.revision());
+  }
   if (batch.cut() && batch.position().epoch() == held.epoch() &&
       batch.position().revision() < held.revision()) {
     return Error(absl::StatusCode::kFailedPrecondition,
