@@ -171,13 +171,9 @@ Task<bool> Connection::Serve() {
   bool goes_on = false;
   if (refusal) {
     loop_.shared().node.Add(NodeCounter::kBadRequestsTotal);
-    goes_on = co_await Answer({.status = refusal->status,
-                               .reason = refusal->reason,
-                               .extra_header = refusal->status == 405
-                                                   ? "Allow: GET, HEAD, POST, OPTIONS\r\n"
-                                                   : std::string(),
-                               .body = {},
-                               .may_keep_alive = false});
+    OwnAnswer answer = RefusalAnswer(*refusal);
+    answer.may_keep_alive = false;
+    goes_on = co_await Answer(std::move(answer));
   } else if (std::optional<OwnAnswer> own = Decide()) {
     goes_on = co_await Answer(*std::move(own));
   } else {
@@ -204,6 +200,7 @@ Task<bool> Connection::Relay() {
   FillExchange();
   Exchange& exchange = *request_->exchange;
   ResponseRelay::Outcome outcome;
+  OwnAnswer own;  // a named one: g++ 12 destroys an aggregate in a co_await expression twice
   {
     ResponseRelay relay(RelayContext(loop_.Pool(request_->route.pool_uid)));
     outcome = co_await relay.Run();
@@ -215,11 +212,9 @@ Task<bool> Connection::Relay() {
       linger_ = exchange.has_body && !request_->parser->BodyDone();
       co_return outcome.keep_alive;
     case ResponseRelay::End::kRefused:
-      co_return co_await Answer({.status = outcome.refusal.status,
-                                 .reason = outcome.refusal.reason,
-                                 .extra_header = {},
-                                 .body = {},
-                                 .may_keep_alive = !exchange.has_body});
+      own = RefusalAnswer(outcome.refusal);
+      own.may_keep_alive = !exchange.has_body;
+      co_return co_await Answer(std::move(own));
     case ResponseRelay::End::kCut:
     case ResponseRelay::End::kVisitorGone:
       LogError(exchange.status, outcome.refusal.reason);

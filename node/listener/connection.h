@@ -87,6 +87,7 @@ class Connection final : public SocketOwner, public ConnectionHook {
   std::optional<Refusal> Parse();
   // What the listener answers by itself; nullopt: to be relayed.
   std::optional<OwnAnswer> Decide();
+  static OwnAnswer RefusalAnswer(const Refusal& refusal);
   OwnAnswer HealthAnswer() const;
   OwnAnswer RouteAnswer() const;
   void FillExchange();

@@ -92,6 +92,13 @@ std::optional<OwnAnswer> Connection::Decide() {
   return std::nullopt;
 }
 
+OwnAnswer Connection::RefusalAnswer(const Refusal& refusal) {
+  return {.status = refusal.status,
+          .reason = refusal.reason,
+          .extra_header = refusal.status == 405 ? "Allow: GET, HEAD, POST, OPTIONS\r\n" : "",
+          .body = {}};
+}
+
 OwnAnswer Connection::HealthAnswer() const {
   if (request_->head.path != "/health") {
     return {.status = 404, .reason = {}, .extra_header = {}, .body = {}};

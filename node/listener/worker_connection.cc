@@ -137,11 +137,7 @@ void WorkerConnection::OnReadable() {
   if (session_ == nullptr) {
     return;
   }
-  if (session_->Finished()) {
-    Drop(false, "it said goodbye");
-    return;
-  }
-  Touch();  // acknowledgements, window updates
+  Touch();  // acknowledgements, window updates, the last goodbye
   WaitReadable();
 }
 
@@ -175,6 +171,9 @@ void WorkerConnection::Flush() {
   written_ = 0;
   if (output.capacity() > kOutputKeptBytes) {
     output.shrink_to_fit();
+  }
+  if (session_->Finished()) {
+    Drop(false, "one of us said goodbye");
   }
 }
 
