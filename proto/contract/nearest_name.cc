@@ -42,6 +42,11 @@ std::string NearestName(std::string_view mistyped, const std::vector<std::string
   std::size_t best = std::max<std::size_t>(1, mistyped.size() / 3) + 1;
   std::string nearest;
   for (const std::string& name : names) {
+    // By value: the two-argument form would refer to sizes that are gone.
+    const auto [least, most] = std::minmax({name.size(), lower.size()});
+    if (most - least >= best) {
+      continue;
+    }
     const std::size_t distance = EditDistance(lower, LowerAscii(name));
     if (distance < best) {
       best = distance;

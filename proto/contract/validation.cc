@@ -140,6 +140,17 @@ void ValidateAccount(const v1::Account& account, ViolationList& violations) {
   }
 }
 
+// What an unspecified state means is written out, so that it is shown.
+void NormalizeState(Message& resource) {
+  for (const char* name : {"state", "start_mode"}) {
+    const auto* field = resource.GetDescriptor()->FindFieldByName(name);
+    const auto* reflection = resource.GetReflection();
+    if (field != nullptr && reflection->GetEnumValue(resource, field) == 0) {
+      reflection->SetEnumValue(&resource, field, 1);
+    }
+  }
+}
+
 }  // namespace
 
 void Normalize(Message& resource) {
@@ -153,6 +164,7 @@ void Normalize(Message& resource) {
     NormalizeSettings(
         static_cast<v1::Settings&>(*resource.GetReflection()->MutableMessage(&resource, field)));
   }
+  NormalizeState(resource);
   if (type == ResourceType::kSite) {
     NormalizeSite(static_cast<v1::Site&>(resource));
   } else if (type == ResourceType::kStore) {
