@@ -155,7 +155,6 @@ void SetRevision(std::int64_t revision, Message& resource) {
 std::string ToBody(const Message& resource) {
   const MessagePtr copy = Copy(resource);
   ClearOutputOnly(*copy);
-  SetText(*copy, "organization", "");
   SetText(*copy, "etag", "");
   if (const auto* pool = dynamic_cast<const v1::ApplicationPool*>(&resource)) {
     static_cast<v1::ApplicationPool&>(*copy).set_identity(pool->identity());
