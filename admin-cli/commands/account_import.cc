@@ -114,14 +114,18 @@ absl::StatusOr<v1::ImportAccountRow> ToRow(const CsvRecord& record, const Column
   return row;
 }
 
+// The file's word for a field of the API.
+std::string ColumnOf(const std::string& field) {
+  return field.empty() ? "-" : field == "account_id" ? "name" : field;
+}
+
 ExitCode Report(const Invocation& invocation, Tally& tally) {
   std::sort(tally.errors.begin(), tally.errors.end(),
             [](const auto& a, const auto& b) { return a.line() < b.line(); });
   if (!tally.errors.empty()) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& error : tally.errors) {
-      rows.push_back({std::to_string(error.line()), error.field().empty() ? "-" : error.field(),
-                      error.reason()});
+      rows.push_back({std::to_string(error.line()), ColumnOf(error.field()), error.reason()});
     }
     TablePrinter({"LINE", "FIELD", "REASON"}, invocation.format).Print(rows);
   }

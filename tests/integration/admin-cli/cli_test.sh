@@ -56,7 +56,7 @@ has "jsonl" "the formats are listed"
 
 expect 0 "create farm" croft create farm main
 expect 0 "create organization" croft create organization acme display_name="Acme Hosting"
-expect 0 "create store" croft create store content path=/srv/content homes.fan_out=4,4
+expect 0 "create store" croft create store content path=/srv/content homes.fan_out=75,50
 expect 0 "create pool" croft create pool php max_concurrent_requests=100 processes.ping_interval=10s
 expect 0 "create site" croft create site shop bindings=*:80:Shop.example. root=content:shop pool=php organization=acme
 expect 0 "get as yaml" croft get site shop -o yaml
