@@ -95,6 +95,7 @@ std::shared_ptr<const contract::ResolvedSite> Router::FindSite(std::int64_t uid)
   if (!found || !site.ParseFromString(found->body)) {
     return nullptr;
   }
+  site.set_uid(uid);
   LoadOuter();
   const std::array<contract::SettingsLayer, 2> outer{{
       {"platform", &outer_->platform},
@@ -119,6 +120,7 @@ std::optional<contract::ResolvedAccount> Router::FindAccount(std::string_view na
   if (!found || !account.ParseFromString(found->body)) {
     return std::nullopt;
   }
+  account.set_uid(found->uid);
   return contract::ResolveAccount(account, *this);
 }
 
@@ -136,7 +138,7 @@ std::pair<std::int64_t, std::string> Router::FindStore(std::string_view store_na
   if (!found || !store.ParseFromString(found->body)) {
     return {0, std::string()};
   }
-  std::pair<std::int64_t, std::string> answer{store.uid(), store.path()};
+  std::pair<std::int64_t, std::string> answer{found->uid, store.path()};
   stores_.emplace(std::move(name), answer);
   return answer;
 }

@@ -21,7 +21,7 @@ absl::StatusOr<std::optional<Reader::Found>> FindIn(const Environment& environme
   if (bytes.size() < 8) {
     return Error(absl::StatusCode::kDataLoss, "replica {}: short record", environment.directory());
   }
-  Reader::Found found{DecodeInt(bytes), {}};
+  Reader::Found found{.uid = key.uid, .revision = DecodeInt(bytes), .body = {}};
   found.body = std::move(bytes);
   found.body.erase(0, 8);
   return found;
@@ -155,8 +155,9 @@ absl::Status Reader::ForEach(
       return Error(absl::StatusCode::kDataLoss, "replica {}: wrong checksum",
                    environment.directory());
     }
-    if (key->type != type ||
-        !visit(key->uid, Found{DecodeInt(*payload), std::string(payload->substr(8))})) {
+    if (key->type != type || !visit(key->uid, Found{.uid = key->uid,
+                                                    .revision = DecodeInt(*payload),
+                                                    .body = std::string(payload->substr(8))})) {
       return absl::OkStatus();
     }
   }

@@ -26,6 +26,8 @@ class Reader {
   absl::StatusOr<v1::Position> GetPosition() const;
   // nullopt: not there. Parses nothing: `body` are the serialised croft.v1 message's bytes.
   struct Found {
+    // The record's; the body need not have it.
+    std::int64_t uid = 0;
     std::int64_t revision = 0;
     std::string body;
   };
