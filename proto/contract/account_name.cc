@@ -1,7 +1,5 @@
 #include "proto/contract/account_name.h"
 
-#include <absl/strings/ascii.h>
-
 #include <algorithm>
 #include <array>
 
@@ -26,7 +24,7 @@ constexpr std::array<std::string_view, 50> kReserved = {
     "wpad",       "www"};
 static_assert(std::is_sorted(kReserved.begin(), kReserved.end()));
 
-bool IsNameByte(char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; }
+bool IsNameByte(char c) { return (c >= 'a' && c <= 'z') || IsDigit(c) || c == '-'; }
 
 // Why the lower-case `name` cannot be an account's; empty if it can.
 std::string_view FindFault(std::string_view name) {

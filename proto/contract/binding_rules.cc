@@ -1,6 +1,5 @@
 #include "proto/contract/binding_rules.h"
 
-#include <absl/strings/ascii.h>
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -28,8 +27,7 @@ absl::Status InvalidBinding(std::string_view text, std::string_view why) {
 absl::StatusOr<std::uint32_t> ParsePort(std::string_view digits) {
   std::uint32_t port = 0;
   const bool is_number =
-      !digits.empty() && digits.size() <= 5 &&
-      std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isdigit(c); });
+      !digits.empty() && digits.size() <= 5 && std::all_of(digits.begin(), digits.end(), IsDigit);
   for (const char c : is_number ? digits : std::string_view()) {
     port = port * 10 + static_cast<std::uint32_t>(c - '0');
   }
@@ -40,9 +38,7 @@ absl::StatusOr<std::uint32_t> ParsePort(std::string_view digits) {
   return port;
 }
 
-bool IsAddress(std::string_view host) {
-  return host.front() == '[' || absl::ascii_isdigit(host.back());
-}
+bool IsAddress(std::string_view host) { return host.front() == '[' || IsDigit(host.back()); }
 
 // Calls try_key(ip, star, name) for each key to try, best first, until it returns true; the key's
 // host is "*." + name if star.

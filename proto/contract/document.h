@@ -13,6 +13,7 @@ namespace croft::contract {
 
 inline constexpr std::size_t kDocumentBytesMax = 8 * 1024 * 1024;
 inline constexpr std::size_t kDocumentDepthMax = 32;
+inline constexpr std::size_t kDocumentNodesMax = 200'000;
 
 struct DocumentMember;
 

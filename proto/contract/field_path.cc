@@ -183,8 +183,7 @@ absl::Status SetStep(Message& message, const Step& step, std::string_view text) 
     const auto item = Enter(message, step);
     return item.ok() ? ParseShortForm(text, **item) : item.status();
   }
-  if (step.index != kSingular &&
-      step.index > message.GetReflection()->FieldSize(message, &field)) {
+  if (step.index != kSingular && step.index > message.GetReflection()->FieldSize(message, &field)) {
     return absl::InvalidArgumentError("the list has no such item");
   }
   return PutScalar(message, field, step.index, text);

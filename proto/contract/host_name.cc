@@ -1,6 +1,5 @@
 #include "proto/contract/host_name.h"
 
-#include <absl/strings/ascii.h>
 #include <arpa/inet.h>
 #include <idn2.h>
 
@@ -55,8 +54,8 @@ bool IsIpv4(const std::string& text) {
 // URL, "ends in a number").
 bool EndsInNumber(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('.') + 1);
-  const auto is_digit = [](char c) { return absl::ascii_isdigit(c); };
-  const auto is_hex = [](char c) { return absl::ascii_isxdigit(c); };
+  const auto is_digit = IsDigit;
+  const auto is_hex = [](char c) { return HexValue(c) >= 0; };
   if (last.substr(0, 2) == "0x") {
     return std::all_of(last.begin() + 2, last.end(), is_hex);
   }
@@ -90,7 +89,7 @@ std::string FindBadCharacter(std::string_view label) {
     if (IsControl(c)) {
       return "has a control character";
     }
-    if (static_cast<unsigned char>(c) < 0x80 && !absl::ascii_isalnum(c) && c != '-') {
+    if (static_cast<unsigned char>(c) < 0x80 && !IsLetter(c) && !IsDigit(c) && c != '-') {
       return fmt::format("has the character \"{}\"; letters, digits and hyphens are allowed", c);
     }
   }
@@ -249,7 +248,7 @@ absl::StatusOr<std::optional<std::uint16_t>> ParseHeaderPort(std::string_view di
   }
   std::uint32_t port = 0;
   for (const char c : digits.substr(0, 6)) {
-    if (!absl::ascii_isdigit(c)) {
+    if (!IsDigit(c)) {
       return absl::InvalidArgumentError("Host: the port is no number");
     }
     port = port * 10 + static_cast<std::uint32_t>(c - '0');
@@ -282,11 +281,11 @@ std::string_view TakeHeaderName(std::string_view name, std::string& host) {
         return "Host: a label is longer than 63 characters";
       }
       label_begin = i + 1;
-    } else if (!absl::ascii_isalnum(name[i]) && name[i] != '-' && name[i] != '_') {
+    } else if (!IsLetter(name[i]) && !IsDigit(name[i]) && name[i] != '-' && name[i] != '_') {
       return "Host: the name has a character that no host name has";
     }
     if (i < name.size()) {
-      host[i] = absl::ascii_tolower(name[i]);
+      host[i] = LowerAscii(name[i]);
     }
   }
   return {};

@@ -100,7 +100,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void Place(DocumentNode node) {
-    if (skipped_ > 0) {
+    if (skipped_ > 0 || !CountNode(node.line)) {
       return;
     }
     if (levels_.empty()) {
@@ -125,7 +125,17 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
+  // False from the first node past the limit on.
+  bool CountNode(int line) {
+    if (++nodes_ == kDocumentNodesMax + 1) {
+      violations_.Add("", "",
+                      AtLine(line, fmt::format("has more than {} values", kDocumentNodesMax)));
+    }
+    return nodes_ <= kDocumentNodesMax;
+  }
+
   ViolationList& violations_;
+  std::size_t nodes_ = 0;
   std::vector<Level> levels_;
   std::size_t skipped_ = 0;  // open levels below the deepest one taken
   DocumentNode root_;

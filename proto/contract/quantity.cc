@@ -1,5 +1,3 @@
-#include <absl/strings/ascii.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -122,8 +120,7 @@ std::optional<Part> TakePart(std::string_view& text, v1::Unit unit) {
   while (text.substr(0, 1) == " ") {
     text.remove_prefix(1);
   }
-  const std::string name = LowerAscii(
-      TakeWhile(text, [](char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); }));
+  const std::string name = LowerAscii(TakeWhile(text, [](char c) { return IsLetter(c); }));
   std::int64_t factor = 1;
   if (!name.empty()) {
     const auto names = NamesOf(unit);

@@ -1,5 +1,3 @@
-#include <absl/strings/ascii.h>
-
 #include <algorithm>
 #include <array>
 
@@ -33,12 +31,9 @@ bool IsPlainInYaml(std::string_view text) {
   constexpr std::array<std::string_view, 9> kWords = {"true", "false", "yes", "no", "on",
                                                       "off",  "null",  "y",   "n"};
   const auto is_plain = [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '/' || c == '-' ||
-           c == '_';
+    return (IsLetter(c) || IsDigit(c)) || c == '.' || c == '/' || c == '-' || c == '_';
   };
-  const bool has_plain_start =
-      !text.empty() &&
-      (absl::ascii_isalpha(static_cast<unsigned char>(text.front())) || text.front() == '/');
+  const bool has_plain_start = !text.empty() && (IsLetter(text.front()) || text.front() == '/');
   const std::string lower = LowerAscii(text);
   return has_plain_start && std::all_of(text.begin(), text.end(), is_plain) &&
          std::find(kWords.begin(), kWords.end(), lower) == kWords.end();

@@ -1,7 +1,5 @@
 #include "proto/contract/resource_name.h"
 
-#include <absl/strings/ascii.h>
-
 #include <algorithm>
 #include <array>
 
@@ -135,7 +133,7 @@ absl::StatusOr<std::string> ParseResourceId(ResourceType type, std::string_view 
   }
   const bool is_site = type == ResourceType::kSite;
   const std::size_t bytes_max = is_site ? kSiteIdBytesMax : kIdBytesMax;
-  const auto is_edge = [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); };
+  const auto is_edge = [](char c) { return (c >= 'a' && c <= 'z') || IsDigit(c); };
   const auto is_inner = [&](char c) { return is_edge(c) || c == '-' || (is_site && c == '.'); };
   const bool valid = !id.empty() && id.size() <= bytes_max && is_edge(id.front()) &&
                      is_edge(id.back()) && std::all_of(id.begin(), id.end(), is_inner);

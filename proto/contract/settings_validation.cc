@@ -1,7 +1,5 @@
 #include "proto/contract/settings_validation.h"
 
-#include <absl/strings/ascii.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -13,8 +11,7 @@ namespace {
 
 bool IsTokenByte(char c) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-         kMarks.find(c) != std::string_view::npos;
+  return (IsLetter(c) || IsDigit(c)) || kMarks.find(c) != std::string_view::npos;
 }
 
 bool IsToken(std::string_view text) {

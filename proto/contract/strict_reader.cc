@@ -22,6 +22,10 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using Kind = DocumentNode::Kind;
 
+// A text that is wrong throughout must not cost more than a reader can use.
+constexpr std::size_t kViolationsMax = 1000;
+constexpr std::size_t kNearestMax = 100;
+
 std::string Below(std::string_view path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
@@ -56,7 +60,12 @@ class MessageReader {
 
  private:
   void Refuse(int line, const std::string& path, std::string_view value, std::string_view what) {
-    violations_.Add(path, value, fmt::format("line {}: {}", line, what));
+    ++count_;
+    if (count_ <= kViolationsMax) {
+      violations_.Add(path, value, fmt::format("line {}: {}", line, what));
+    } else if (count_ == kViolationsMax + 1) {
+      violations_.Add("", "", fmt::format("line {}: more errors follow", line));
+    }
   }
 
   // {html: text/html}, as against {entries: {html: text/html}}.
@@ -83,6 +92,9 @@ class MessageReader {
 
   void RefuseUnknown(const DocumentMember& member, const std::string& path,
                      const Descriptor& type) {
+    if (count_ > kNearestMax) {
+      return Refuse(member.line, path, "", fmt::format("unknown field of {}", type.name()));
+    }
     std::vector<std::string> names;
     for (int i = 0; i < type.field_count(); ++i) {
       names.push_back(type.field(i)->name());
@@ -160,8 +172,11 @@ class MessageReader {
     }
   }
 
+  // Constant after construction.
   const Message& root_;
   ViolationList& violations_;
+
+  std::size_t count_ = 0;
 };
 
 }  // namespace

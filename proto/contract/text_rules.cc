@@ -67,9 +67,7 @@ bool HasControl(std::string_view text) { return std::any_of(text.begin(), text.e
 std::string LowerAscii(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') {
-      c = static_cast<char>(c - 'A' + 'a');
-    }
+    c = LowerAscii(c);
   }
   return lower;
 }

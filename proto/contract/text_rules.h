@@ -15,6 +15,18 @@ bool IsUtf8(std::string_view text);
 bool IsControl(char c);
 bool HasControl(std::string_view text);
 
+// ASCII only, whatever the locale and the signedness of char.
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+inline bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+inline char LowerAscii(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+// The value of a hexadecimal digit, -1 if it is none.
+inline int HexValue(char c) {
+  const char lower = LowerAscii(c);
+  return IsDigit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 // A-Z to a-z; nothing else changes.
 std::string LowerAscii(std::string_view text);
 

@@ -1,7 +1,5 @@
 #include "proto/contract/url_path.h"
 
-#include <absl/strings/ascii.h>
-
 #include <algorithm>
 
 #include "proto/base/error.h"
@@ -13,14 +11,6 @@ namespace {
 constexpr std::size_t kConfiguredPathBytesMax = 2048;
 constexpr std::size_t kRelativePathBytesMax = 2048;
 constexpr std::size_t kSegmentBytesMax = 255;
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') {
-    return c - '0';
-  }
-  const char lower = absl::ascii_tolower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 // The byte that "%hh" at `at` stands for, -1 if there is no such escape.
 int EscapeAt(std::string_view text, std::size_t at) {
@@ -185,7 +175,7 @@ std::string EncodeUrlPath(std::string_view path) {
   encoded.reserve(path.size() + 16);
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    if (absl::ascii_isalnum(byte) || kPlain.find(c) != std::string_view::npos) {
+    if (IsLetter(c) || IsDigit(c) || kPlain.find(c) != std::string_view::npos) {
       encoded += c;
     } else {
       encoded += '%';

@@ -103,10 +103,25 @@ state: paused
   EXPECT_TRUE(MessageDifferencer::Equals(site, SampleSite()));
 }
 
+TEST(StrictReader, StopsCountingWhereNobodyReadsOn) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) {
+    text += "x" + std::to_string(i) + ": 1\n";
+  }
+  v1::Site site;
+  const ReadResult result = ReadStrict(text, site);
+  EXPECT_EQ(result.violations.size(), 1001U);
+  EXPECT_THAT(result.violations.back().description(), HasSubstr("more errors follow"));
+}
+
 TEST(StrictReader, RefusesWhatIsNoPlainDocument) {
   std::string deep;
   for (int i = 0; i < 100; ++i) {
     deep += "{a: ";
+  }
+  std::string many = "bindings:\n";
+  for (int i = 0; i < 200'001; ++i) {
+    many += "- a\n";
   }
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "empty"},
@@ -124,6 +139,7 @@ TEST(StrictReader, RefusesWhatIsNoPlainDocument) {
       {"name:", "no value"},
       {"name: ~", "no value"},
       {deep + "b" + std::string(100, '}'), "deeper than 32"},
+      {many, "more than 200000 values"},
       {std::string(8 * 1024 * 1024 + 1, ' '), "at most"},
   };
   for (const auto& [text, reason] : cases) {
