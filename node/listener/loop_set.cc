@@ -13,7 +13,6 @@ namespace croft::node::listener {
 namespace {
 
 constexpr unsigned kLoopsMax = 256;
-constexpr std::chrono::milliseconds kPoll{10};
 
 counters::Row NodeRow(counters::CounterMemory& counters) {
   return counters.GetRow(counters::InstanceType::kNode, 0);
@@ -48,17 +47,17 @@ LoopSet::LoopSet(Key, const v1::ListenerSetup& setup, const Dependencies& depend
           .wake_pool = [this](unsigned loop, std::int64_t pool_uid) {
             loops_[loop]->Post([pool_uid](Loop& other) { other.WakePool(pool_uid); });
           }} {
-  // A listener that died cannot take back what it had in flight.
-  dependencies.counters.ResetGauges();
   for (unsigned i = 0; i < shared_.loops; ++i) {
     loops_.push_back(std::make_unique<Loop>(i, shared_, reader));
   }
+  running_ = shared_.loops;
   for (unsigned i = 0; i < shared_.loops; ++i) {
-    ++running_;
     threads_.emplace_back([this, i] {
       pthread_setname_np(pthread_self(), ("loop-" + std::to_string(i)).c_str());
       loops_[i]->Run();
+      const std::lock_guard lock(mutex_);
       --running_;
+      finished_.notify_one();
     });
   }
 }
@@ -129,9 +128,9 @@ void LoopSet::Close(std::chrono::milliseconds limit) {
   for (const auto& loop : loops_) {
     loop->Post([](Loop& here) { here.Close(); });
   }
-  const TimePoint deadline = LoopCore::Now() + limit;
-  while (running_ > 0 && LoopCore::Now() < deadline) {
-    std::this_thread::sleep_for(kPoll);
+  {
+    std::unique_lock lock(mutex_);
+    finished_.wait_for(lock, limit, [this] { return running_ == 0; });
   }
   for (const auto& loop : loops_) {
     loop->Post([](Loop& here) { here.Abort(); });

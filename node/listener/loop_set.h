@@ -6,9 +6,9 @@
 #include <absl/status/statusor.h>
 
 #include <chrono>
-#include <functional>
+#include <condition_variable>
 #include <memory>
-#include <string>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -59,7 +59,10 @@ class LoopSet {
   Shared shared_;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::thread> threads_;
-  std::atomic<unsigned> running_{0};
+
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  unsigned running_ = 0;  // loops; guarded by mutex_
 };
 
 }  // namespace croft::node::listener

@@ -1,11 +1,13 @@
 // croft-listener: HTTP from visitors to workers. Started by the launcher; descriptor 3 is the
 // agent's control channel, 4 its counter memory.
+#include <sys/resource.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <chrono>
 #include <csignal>
 #include <exception>
-#include <functional>
+#include <string>
 
 #include "node/counters/counter_memory.h"
 #include "node/link/inherited_fds.h"
@@ -38,7 +40,17 @@ void WatchSignals(asio::io_context& io, asio::signal_set& signals, listener::Con
   });
 }
 
+// Every visitor is a descriptor.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 int Serve() {
+  RaiseDescriptorLimit();
   const UniqueFd memory(croft::node::link::kCounterMemoryFd);
   auto counters = croft::node::counters::CounterMemory::Map(memory.get(), true);
   if (!counters.ok()) {

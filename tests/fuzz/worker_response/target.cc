@@ -1,0 +1,40 @@
+// Anything a worker may send in answer to one request: whatever comes, the exchange ends within its
+// limits and its header is whole lines.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "node/listener/worker_session.h"
+#include "proto/base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace croft::node::listener;
+  ReadyList ready;
+  Wakeup wakeup(ready);
+  RequestHead head;
+  head.method = "GET";
+  head.path = head.path_and_query = "/";
+  croft::contract::Route route;
+  route.site = std::make_shared<croft::contract::ResolvedSite>();
+  route.settings = std::make_shared<croft::v1::Settings>();
+  WorkerSession session(10);
+  Exchange exchange(wakeup);
+  exchange.head = &head;
+  exchange.route = &route;
+  exchange.authority = "site.example";
+  croft::Check(session.CanSubmit() && session.Submit(exchange), "a fresh session takes a request");
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  // In two parts, so that frames are cut.
+  const bool open =
+      session.Feed(bytes.substr(0, size / 2)).ok() && session.Feed(bytes.substr(size / 2)).ok();
+  static_cast<void>(open && session.Collect());
+  croft::Check(exchange.header.size() <= kResponseHeaderBytesMax + 8, "a bounded header");
+  croft::Check(
+      exchange.header.empty() || exchange.header.substr(exchange.header.size() - 2) == "\r\n",
+      "whole lines");
+  croft::Check(exchange.body.size() <= static_cast<std::size_t>(kStreamWindowBytes), "a window");
+  croft::Check(!exchange.head_done || (exchange.status >= 200 && exchange.status <= 599),
+               "a status");
+  return 0;
+}
