@@ -285,7 +285,8 @@ absl::Status AccountImport::PlaceIn(const StoreRoom& room,
       continue;
     }
     account.set_name(candidate.name);
-    account.set_state(candidate.row->state());
+    account.set_organization(candidate.organization);
+    account.set_state(StateOf(candidate.row->state()));
     account.mutable_home()->set_store(room.name);
     account.mutable_home()->set_path(*std::move(path));
     StoredResource& row = new_rows_.emplace_back();
