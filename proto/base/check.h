@@ -1,4 +1,5 @@
-// Check: for what cannot happen unless Croft itself is wrong. Always on. Never for what a peer, a file or a row can cause.
+// Check: for what cannot happen unless Croft itself is wrong. Always on. Never for what a peer, a
+// file or a row can cause.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Short ways to say what went wrong, with absl::Status and its codes (gRPC's own). A message names the thing and the way out.
+// Short ways to say what went wrong, with absl::Status and its codes (gRPC's own). A message names
+// the thing and the way out.
 #pragma once
 
 #include <absl/status/status.h>

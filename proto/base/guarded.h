@@ -1,4 +1,5 @@
-// Guarded<T>: data reachable only through its lock. No callback, I/O, log flush or gRPC call while holding one.
+// Guarded<T>: data reachable only through its lock. No callback, I/O, log flush or gRPC call while
+// holding one.
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,5 @@
-// The process's own log: one event, one line, key=value, on stderr. Fixed keys: rev node site pool req err.
-// Thread-safe. What a client can trigger at will is a counter and at most Debug.
+// The process's own log: one event, one line, key=value, on stderr. Fixed keys: rev node site pool
+// req err. Thread-safe. What a client can trigger at will is a counter and at most Debug.
 #pragma once
 
 #include <initializer_list>
@@ -15,12 +15,14 @@ struct Field {
   std::string value;
 };
 
-// `component` is the folder ("feed", "launcher"); `message` a constant sentence, what varies goes into fields.
+// `component` is the folder ("feed", "launcher"); `message` a constant sentence, what varies goes
+// into fields.
 void Write(Level level, std::string_view component, std::string_view message,
            std::initializer_list<Field> fields = {}, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
 
-// Least level that is written; the default is Info, or the environment's CROFT_LOG (debug, info, warn, error).
+// Least level that is written; the default is Info, or the environment's CROFT_LOG (debug, info,
+// warn, error).
 void SetLevel(Level level);
 
 inline void Debug(std::string_view component, std::string_view message,

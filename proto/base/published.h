@@ -1,5 +1,6 @@
-// Published<T>: a value replaced as a whole and read often. Readers keep a Reader per thread, which takes the lock only when a new value
-// was published; the hot path is one atomic load. (std::atomic<shared_ptr> races inside libstdc++ 12 according to TSan.)
+// Published<T>: a value replaced as a whole and read often. Readers keep a Reader per thread, which
+// takes the lock only when a new value was published; the hot path is one atomic load.
+// (std::atomic<shared_ptr> races inside libstdc++ 12 according to TSan.)
 #pragma once
 
 #include <atomic>

@@ -10,7 +10,8 @@ struct BackoffLimits {
   std::chrono::milliseconds most{30'000};
 };
 
-// Doubles from `first` to `most`, each wait drawn evenly from its upper half, so that a herd spreads. Not thread-safe.
+// Doubles from `first` to `most`, each wait drawn evenly from its upper half, so that a herd
+// spreads. Not thread-safe.
 class Backoff {
  public:
   explicit Backoff(BackoffLimits limits) : limits_(limits), next_(limits.first) {}

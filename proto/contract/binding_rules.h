@@ -1,4 +1,5 @@
-// Which site a request belongs to, with IIS's precedence: an explicit host beats an IP-bound binding without host; exact host before
+// Which site a request belongs to, with IIS's precedence: an explicit host beats an IP-bound
+// binding without host; exact host before
 // "*.host" (left-most label only); IP-bound before any address; none -> no site (400). Pure.
 #pragma once
 
@@ -30,8 +31,8 @@ struct BindingKey {
   std::string host;  // "", "shop.example" or "*.shop.example"
 };
 
-// port (2 bytes, big endian) + ip (16) + host: unique per farm, the key in PostgreSQL and in the replica, so that all bindings of one
-// (port, ip) are neighbours.
+// port (2 bytes, big endian) + ip (16) + host: unique per farm, the key in PostgreSQL and in the
+// replica, so that all bindings of one (port, ip) are neighbours.
 std::string EncodeBindingKey(const BindingKey& key);
 absl::StatusOr<BindingKey> DecodeBindingKey(std::string_view encoded);
 
@@ -39,11 +40,13 @@ absl::StatusOr<BindingKey> DecodeBindingKey(std::string_view encoded);
 absl::StatusOr<v1::Binding> NormalizeBinding(const v1::Binding& binding);
 // REQUIRES: normalised.
 BindingKey MakeBindingKey(const v1::Binding& binding);
-// "*:80:shop.example"; IPv6 in brackets: "[::1]:80:". Parse takes the same, and "host" alone, "host:port".
+// "*:80:shop.example"; IPv6 in brackets: "[::1]:80:". Parse takes the same, and "host" alone,
+// "host:port".
 std::string FormatBinding(const v1::Binding& binding);
 absl::StatusOr<v1::Binding> ParseBinding(std::string_view text);
 
-// Keys to try, best first, for a request with canonical `host` ("" if none) that arrived at (ip, port). At most six.
+// Keys to try, best first, for a request with canonical `host` ("" if none) that arrived at (ip,
+// port). At most six.
 std::vector<BindingKey> BindingCandidates(const IpBytes& ip, std::uint16_t port,
                                           std::string_view host);
 

@@ -1,4 +1,5 @@
-// Fields addressed by path ("limits.max_body", "bindings"), for key=value on the command line, field masks and strict files. Pure.
+// Fields addressed by path ("limits.max_body", "bindings"), for key=value on the command line,
+// field masks and strict files. Pure.
 #pragma once
 
 #include <absl/status/status.h>
@@ -14,9 +15,10 @@
 
 namespace croft::contract {
 
-// Sets one field from text, by the field's type and unit ("512MiB", "20min", "true", "STARTED", "a,b,c" for lists of scalars, "+=" is the
-// caller's). Message-typed list items have their own short forms: bindings ("*:80:shop.example"), roots ("store/path").
-// invalid_argument names the path, the value, what is expected, and for an unknown field the nearest one.
+// Sets one field from text, by the field's type and unit ("512MiB", "20min", "true", "STARTED",
+// "a,b,c" for lists of scalars, "+=" is the caller's). Message-typed list items have their own
+// short forms: bindings ("*:80:shop.example"), roots ("store/path"). invalid_argument names the
+// path, the value, what is expected, and for an unknown field the nearest one.
 absl::Status SetField(google::protobuf::Message& message, std::string_view path,
                       std::string_view value);
 absl::Status ClearField(google::protobuf::Message& message, std::string_view path);
@@ -27,7 +29,8 @@ absl::StatusOr<std::string> GetField(const google::protobuf::Message& message,
 // The field of `message`'s type nearest to a mistyped path, or empty.
 std::string NearestPath(const google::protobuf::Message& message, std::string_view path);
 
-// Copies the masked fields of `from` into `to` (AIP-134; "*": all but output-only ones). An unknown or output-only path is an error.
+// Copies the masked fields of `from` into `to` (AIP-134; "*": all but output-only ones). An unknown
+// or output-only path is an error.
 absl::Status ApplyMask(const google::protobuf::FieldMask& mask,
                        const google::protobuf::Message& from, google::protobuf::Message& to);
 

@@ -1,5 +1,6 @@
-// Host names, normalised once, on entry. Canonical form: A-labels (IDNA 2008, UTS #46 non-transitional), lower case, no trailing dot;
-// an IPv4 address in dotted form; an IPv6 literal in brackets, RFC 5952. Pure.
+// Host names, normalised once, on entry. Canonical form: A-labels (IDNA 2008, UTS #46
+// non-transitional), lower case, no trailing dot; an IPv4 address in dotted form; an IPv6 literal
+// in brackets, RFC 5952. Pure.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -11,8 +12,8 @@
 
 namespace croft::contract {
 
-// An operator's input, possibly with U-labels: at most 253 bytes as A-labels, labels of 1..63, no mixed-script label. The error says which
-// label and why.
+// An operator's input, possibly with U-labels: at most 253 bytes as A-labels, labels of 1..63, no
+// mixed-script label. The error says which label and why.
 absl::StatusOr<std::string> ParseHostName(std::string_view text);
 
 // As ParseHostName, also "" (any host) and "*.name" (left-most label only).

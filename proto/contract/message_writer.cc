@@ -1,9 +1,9 @@
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/timestamp.pb.h>
 
 #include <map>
 
 #include "croft/v1/settings.pb.h"
-#include "google/protobuf/timestamp.pb.h"
 #include "proto/contract/document.h"
 #include "proto/contract/field_path.h"
 #include "proto/contract/field_rules.h"

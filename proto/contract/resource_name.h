@@ -1,4 +1,5 @@
-// Resource names (AIP-122): "organizations/acme", "farms/main", "farms/main/sites/shop", "platform". Pure.
+// Resource names (AIP-122): "organizations/acme", "farms/main", "farms/main/sites/shop",
+// "platform". Pure.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -36,7 +37,8 @@ absl::StatusOr<ResourceName> ParseResourceName(std::string_view text);
 absl::StatusOr<ResourceName> ParseResourceName(std::string_view text, ResourceType expected);
 std::string FormatResourceName(const ResourceName& name);
 
-// An id as it may be chosen: [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..63 bytes; sites also "." up to 200, accounts by ParseAccountName.
+// An id as it may be chosen: [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..63 bytes; sites also "." up to 200,
+// accounts by ParseAccountName.
 absl::StatusOr<std::string> ParseResourceId(ResourceType type, std::string_view id);
 
 }  // namespace croft::contract

@@ -1,5 +1,6 @@
-// From a request to its target: binding -> site -> application -> pool, and for personal pages account -> home. The listener serves by it and
-// control explains by it, so they cannot disagree. Pure: what it needs to know it asks of a RoutingSource.
+// From a request to its target: binding -> site -> application -> pool, and for personal pages
+// account -> home. The listener serves by it and control explains by it, so they cannot disagree.
+// Pure: what it needs to know it asks of a RoutingSource.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct ResolvedSite {
   std::string host_suffix;
   std::int64_t personal_pool_uid = 0;
   struct PathLayer {
-    std::string prefix;  // "" for the site as a whole, always last
+    std::string prefix;                            // "" for the site as a whole, always last
     std::shared_ptr<const v1::Settings> settings;  // effective, every field set
   };
   std::vector<PathLayer> settings;  // longest prefix first
@@ -116,8 +117,8 @@ struct Route {
 struct RouteRequest {
   IpBytes ip{};
   std::uint16_t port = 0;
-  std::string_view host;       // canonical
-  std::string_view raw_path;   // without the query
+  std::string_view host;      // canonical
+  std::string_view raw_path;  // without the query
   std::size_t query_size = 0;
 };
 

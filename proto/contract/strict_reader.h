@@ -1,5 +1,6 @@
-// YAML or JSON -> message, strictly: refuses duplicates, unknown and misplaced fields, and reports all errors with line, path and nearest
-// valid name. (protobuf's own JSON parser is too lenient.) The text is untrusted; depth and size are bounded.
+// YAML or JSON -> message, strictly: refuses duplicates, unknown and misplaced fields, and reports
+// all errors with line, path and nearest valid name. (protobuf's own JSON parser is too lenient.)
+// The text is untrusted; depth and size are bounded.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -17,7 +18,8 @@ struct ReadResult {
   std::vector<v1::FieldViolation> violations;  // the description begins with "line N: "
 };
 
-// One document into `message`. Field names as in the .proto; quantities with units; enum values by name, any letter case.
+// One document into `message`. Field names as in the .proto; quantities with units; enum values by
+// name, any letter case.
 ReadResult ReadStrict(std::string_view text, google::protobuf::Message& message);
 
 // The message as YAML that ReadStrict takes back; output-only fields come too when `all`.

@@ -1,4 +1,5 @@
-// Runs a fuzz target over every file of the corpus directories given: the fuzz smoke test of a normal build.
+// Runs a fuzz target over every file of the corpus directories given: the fuzz smoke test of a
+// normal build.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -15,7 +16,8 @@ int main(int argc, char** argv) {
       std::ifstream file(entry.path(), std::ios::binary);
       const std::string bytes((std::istreambuf_iterator<char>(file)), {});
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-      // Every prefix and every single flipped byte of a small input: cheap, and finds most parser slips.
+      // Every prefix and every single flipped byte of a small input: cheap, and finds most parser
+      // slips.
       for (std::size_t n = 0; bytes.size() <= 512 && n < bytes.size(); ++n) {
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), n);
         std::string flipped = bytes;
