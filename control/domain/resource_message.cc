@@ -6,19 +6,25 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <google/protobuf/util/time_util.h>
 
+#include "croft/v1/account.pb.h"
+#include "croft/v1/farm.pb.h"
+#include "croft/v1/node.pb.h"
 #include "croft/v1/options.pb.h"
+#include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
+#include "croft/v1/site.pb.h"
+#include "croft/v1/store.pb.h"
 #include "proto/base/check.h"
 #include "proto/base/error.h"
 
 namespace croft::control::domain {
 namespace {
 
+using contract::ResourceType;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FieldMask;
 using google::protobuf::Message;
-using google::protobuf::MessageFactory;
 using google::protobuf::Reflection;
 using google::protobuf::util::MessageDifferencer;
 using store::StoredResource;
@@ -106,11 +112,25 @@ std::string TextOfField(const Message& message, const FieldDescriptor& field) {
 }  // namespace
 
 MessagePtr NewMessage(contract::ResourceType type) {
-  const std::string name(contract::Facts(type).message);
-  const Descriptor* descriptor =
-      google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
-  Check(descriptor != nullptr, name);
-  return MessagePtr(MessageFactory::generated_factory()->GetPrototype(descriptor)->New());
+  switch (type) {
+    case ResourceType::kPlatform:
+      return std::make_unique<v1::Platform>();
+    case ResourceType::kOrganization:
+      return std::make_unique<v1::Organization>();
+    case ResourceType::kFarm:
+      return std::make_unique<v1::Farm>();
+    case ResourceType::kNode:
+      return std::make_unique<v1::Node>();
+    case ResourceType::kStore:
+      return std::make_unique<v1::FileStore>();
+    case ResourceType::kPool:
+      return std::make_unique<v1::ApplicationPool>();
+    case ResourceType::kSite:
+      return std::make_unique<v1::Site>();
+    case ResourceType::kAccount:
+      return std::make_unique<v1::Account>();
+  }
+  return nullptr;
 }
 
 MessagePtr Copy(const Message& message) {

@@ -1,5 +1,6 @@
-// The use cases of resources: create, get, list, update, delete, import, the same for every type. Blocking (the store's); thread-safe.
-// Input is validated by the contract, then against the other resources; everything or nothing is written. Errors carry an ErrorDetail.
+// The use cases of resources: create, get, list, update, delete, import, the same for every type.
+// Blocking (the store's); thread-safe. Input is validated by the contract, then against the other
+// resources; everything or nothing is written. Errors carry an ErrorDetail.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -24,9 +25,9 @@ struct Caller {
 
 struct WriteOptions {
   bool validate_only = false;
-  std::string request_id;
-  std::string request_fingerprint;  // of the whole request message
-  std::string reason;
+  std::string request_id = {};
+  std::string request_fingerprint = {};  // of the whole request message
+  std::string reason = {};
 };
 
 struct Page {
@@ -39,15 +40,18 @@ class Resources {
   explicit Resources(store::Store& store) : store_(store) {}
 
   // Answers carry every output-only field, `revision` that of the change just committed.
-  absl::StatusOr<MessagePtr> Create(const Caller& caller, std::string_view parent, std::string_view id,
-                                    const google::protobuf::Message& resource, const WriteOptions& options);
+  absl::StatusOr<MessagePtr> Create(const Caller& caller, std::string_view parent,
+                                    std::string_view id, const google::protobuf::Message& resource,
+                                    const WriteOptions& options);
   absl::StatusOr<MessagePtr> Get(contract::ResourceType type, std::string_view name);
   absl::StatusOr<Page> List(contract::ResourceType type, std::string_view parent, int page_size,
                             std::string_view page_token);
   absl::StatusOr<MessagePtr> Update(const Caller& caller, const google::protobuf::Message& resource,
-                                    const google::protobuf::FieldMask& mask, const WriteOptions& options);
-  absl::StatusOr<MessagePtr> Delete(const Caller& caller, contract::ResourceType type, std::string_view name,
-                                    std::string_view etag, const WriteOptions& options);
+                                    const google::protobuf::FieldMask& mask,
+                                    const WriteOptions& options);
+  absl::StatusOr<MessagePtr> Delete(const Caller& caller, contract::ResourceType type,
+                                    std::string_view name, std::string_view etag,
+                                    const WriteOptions& options);
   // One batch of an import, one transaction; rows fail one by one.
   absl::StatusOr<v1::ImportAccountsResponse> ImportAccounts(const Caller& caller,
                                                             const v1::ImportAccountsRequest& batch);

@@ -25,11 +25,11 @@ absl::StatusOr<Identity> FindIdentity(const std::string& os_user);
 
 struct Program {
   std::string path;
-  std::vector<std::string> arguments;  // without the program's name
+  std::vector<std::string> arguments = {};  // without the program's name
   // File for its standard output and error, made anew; empty: /dev/null.
-  std::string output;
+  std::string output = {};
   // Given to its standard input, at most 4 KiB.
-  std::string input;
+  std::string input = {};
 };
 
 // In a session of its own, so that a terminal's Ctrl-C does not reach it.

@@ -86,9 +86,13 @@ absl::Status ClearStaleFile(const std::string& cluster_dir) {
                  "process {} of an earlier server still runs in {}; it should end by itself", left,
                  cluster_dir);
   }
-  const std::string path = cluster_dir + "/postmaster.pid";
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return ErrnoError("remove the stale {}", path);
+  // The socket's lock file names the same process. It goes first: with it alone left, nothing would
+  // tell that the server is gone.
+  for (const std::string& path : {file->socket_dir + "/.s.PGSQL.5432.lock",
+                                  cluster_dir + "/postmaster.pid"}) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return ErrnoError("remove the stale {}", path);
+    }
   }
   log::Info("private_database", "removed a stale postmaster.pid",
             {{"pid", std::to_string(file->pid)}});

@@ -63,7 +63,7 @@ StatusCode CodeOfSqlState(std::string_view sql_state) {
 
 PgError TranslateCurrentException() noexcept {
   try {
-    throw;  // the exception being handled
+    std::rethrow_exception(std::current_exception());
   } catch (const pqxx::broken_connection& e) {
     return {Error(StatusCode::kUnavailable, "database: {}", OneLine(e.what())), true};
   } catch (const pqxx::sql_error& e) {

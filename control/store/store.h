@@ -1,6 +1,8 @@
-// The only place where truth lives, as the rest of control sees it. Blocking; thread-safe; implemented on PostgreSQL (pg_store) and in memory
-// for tests (tests/unit/control/store/fake_store). Errors: unavailable (database away), aborted (serialisation; retried inside first),
-// already_exists (a unique constraint, detail names the holder), not_found, failed_precondition.
+// The only place where truth lives, as the rest of control sees it. Blocking; thread-safe;
+// implemented on PostgreSQL (pg_store) and in memory for tests
+// (tests/unit/control/store/fake_store). Errors: unavailable (database away), aborted
+// (serialisation; retried inside first), already_exists (a unique constraint, detail names the
+// holder), not_found, failed_precondition.
 #pragma once
 
 #include <absl/status/status.h>
@@ -28,15 +30,17 @@ using contract::ResourceType;
 struct StoredResource {
   ResourceType type = ResourceType::kPlatform;
   std::int64_t uid = 0;
-  std::string name;                   // full resource name, canonical
-  std::int64_t farm_uid = 0;          // 0: not a farm's
-  std::int64_t organization_uid = 0;  // the owner; 0 only for the platform and the root organization
-  std::string organization;           // its name (read side)
-  std::int64_t store_uid = 0;         // an account's home store, which can't be deleted under it; 0 for other types
-  std::uint32_t identity = 0;         // a pool's, unique in its farm; 0 for other types
+  std::string name;           // full resource name, canonical
+  std::int64_t farm_uid = 0;  // 0: not a farm's
+  std::int64_t organization_uid =
+      0;                     // the owner; 0 only for the platform and the root organization
+  std::string organization;  // its name (read side)
+  std::int64_t store_uid =
+      0;  // an account's home store, which can't be deleted under it; 0 for other types
+  std::uint32_t identity = 0;  // a pool's, unique in its farm; 0 for other types
   std::string body;
-  std::int64_t revision = 0;          // of the last change (read side)
-  std::int64_t change_id = 0;         // the version: etag
+  std::int64_t revision = 0;                      // of the last change (read side)
+  std::int64_t change_id = 0;                     // the version: etag
   std::chrono::system_clock::time_point created;  // read side
   std::chrono::system_clock::time_point updated;
   bool deleted = false;
@@ -44,9 +48,10 @@ struct StoredResource {
 
 struct ChangeInfo {
   std::string who = {};
-  std::string request_id = {};             // empty: none
-  std::string request_fingerprint = {};    // hash of the request, to tell a repeated id with another body
-  std::string answer = {};                 // serialised response, given back for a repeated request_id
+  std::string request_id = {};  // empty: none
+  std::string request_fingerprint =
+      {};                   // hash of the request, to tell a repeated id with another body
+  std::string answer = {};  // serialised response, given back for a repeated request_id
   std::string reason = {};
 };
 
@@ -61,8 +66,9 @@ struct KnownRequest {
   std::int64_t revision = 0;
 };
 
-// One read-write transaction. Everything written is stamped with one change id; Commit's last statement gives the revision.
-// A transaction that is destroyed uncommitted leaves no trace. One thread.
+// One read-write transaction. Everything written is stamped with one change id; Commit's last
+// statement gives the revision. A transaction that is destroyed uncommitted leaves no trace. One
+// thread.
 class Transaction {
  public:
   virtual ~Transaction() = default;
@@ -86,31 +92,37 @@ class Transaction {
   virtual absl::Status Update(const StoredResource& row) = 0;
   // Leaves a tombstone and frees the name. Its bindings go with it.
   virtual absl::Status Delete(const StoredResource& row) = 0;
-  // Many new rows of one type in one statement; returns the names that were taken (and not inserted).
+  // Many new rows of one type in one statement; returns the names that were taken (and not
+  // inserted).
   virtual absl::StatusOr<std::vector<std::string>> InsertMany(
       const std::vector<StoredResource>& rows) = 0;
-  // Replaces the site's keys. already_exists with detail reason BINDING_TAKEN, resource = the holder's name, when another site has one.
+  // Replaces the site's keys. already_exists with detail reason BINDING_TAKEN, resource = the
+  // holder's name, when another site has one.
   virtual absl::Status SetBindings(std::int64_t farm_uid, std::int64_t site_uid,
                                    const std::vector<std::string>& encoded_keys) = 0;
   // Draws `count` consecutive home slots of a store; returns the first.
-  virtual absl::StatusOr<std::int64_t> TakeHomeSlots(std::int64_t store_uid, std::int64_t count) = 0;
+  virtual absl::StatusOr<std::int64_t> TakeHomeSlots(std::int64_t store_uid,
+                                                     std::int64_t count) = 0;
   // How many were drawn so far.
   virtual absl::StatusOr<std::int64_t> UsedHomeSlots(std::int64_t store_uid) = 0;
   // Draws the smallest identity not used by a live pool of the farm.
   virtual absl::StatusOr<std::uint32_t> TakeIdentity(std::int64_t farm_uid) = 0;
-  // Names of live resources that refer to this one (sites using a pool, accounts in a store, ...), at most `limit`.
-  virtual absl::StatusOr<std::vector<std::string>> FindReferences(const StoredResource& row, int limit) = 0;
+  // Names of live resources that refer to this one (sites using a pool, accounts in a store, ...),
+  // at most `limit`.
+  virtual absl::StatusOr<std::vector<std::string>> FindReferences(const StoredResource& row,
+                                                                  int limit) = 0;
   // Records which resources this one refers to, for FindReferences; replaces the previous set.
   virtual absl::Status SetReferences(const StoredResource& row,
                                      const std::vector<std::string>& resource_names) = 0;
-  // The change row (revision, tag, who, ...), then COMMIT and NOTIFY. unknown when the outcome is in doubt: look the request id up.
+  // The change row (revision, tag, who, ...), then COMMIT and NOTIFY. unknown when the outcome is
+  // in doubt: look the request id up.
   virtual absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) = 0;
 };
 
 struct ListQuery {
   ResourceType type = ResourceType::kSite;
-  std::int64_t farm_uid = 0;     // 0: all farms
-  std::string after_name = {};   // keyset: names greater than this
+  std::int64_t farm_uid = 0;    // 0: all farms
+  std::string after_name = {};  // keyset: names greater than this
   int limit = 100;
 };
 
@@ -123,14 +135,15 @@ struct FeedHead {
 // A node's marks as other instances see them.
 struct NodeMarks {
   std::int64_t node_uid = 0;
-  std::string node = {};         // name
+  std::string node = {};  // name
   std::int64_t farm_uid = 0;
   std::int64_t sent_revision = 0, applied_revision = 0, serving_revision = 0;
   bool connected = false;
   bool ever_connected = false;
   bool draining = false;
   std::chrono::system_clock::time_point last_contact = {};
-  std::string status = {};       // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
+  std::string status =
+      {};  // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
 };
 
 class Store {
@@ -140,29 +153,38 @@ class Store {
   // ---- resources
   virtual absl::StatusOr<std::unique_ptr<Transaction>> Begin() = 0;
   virtual absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) = 0;
-  virtual absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type, std::int64_t uid) = 0;
+  virtual absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type,
+                                                                  std::int64_t uid) = 0;
   virtual absl::StatusOr<std::vector<StoredResource>> List(const ListQuery& query) = 0;
-  virtual absl::StatusOr<std::optional<std::int64_t>> FindBinding(std::int64_t farm_uid, std::string_view encoded_key) = 0;
-  virtual absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who, std::string_view request_id) = 0;
-  virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
+  virtual absl::StatusOr<std::optional<std::int64_t>> FindBinding(std::int64_t farm_uid,
+                                                                  std::string_view encoded_key) = 0;
+  virtual absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who,
+                                                                  std::string_view request_id) = 0;
+  virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision,
+                                                              int limit,
                                                               std::string_view resource) = 0;
 
   // ---- feed
   virtual absl::StatusOr<FeedHead> GetHead() = 0;
   // Whether this database's history has that (epoch, revision, tag).
   virtual absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) = 0;
-  // Calls `emit` with every record that concerns the farm (its members, the farm itself, the platform) and whose revision is above `since`,
-  // deleted ones included, in one repeatable-read transaction, ordered by (type, uid); returns the position of that transaction. out_of_range
+  // Calls `emit` with every record that concerns the farm (its members, the farm itself, the
+  // platform) and whose revision is above `since`, deleted ones included, in one repeatable-read
+  // transaction, ordered by (type, uid); returns the position of that transaction. out_of_range
   // when since is above 0 and below the compaction floor: some tombstones are gone.
   virtual absl::StatusOr<node::v1::Position> ReadDelta(
       std::int64_t farm_uid, std::int64_t since_revision,
       const std::function<void(node::v1::Record)>& emit) = 0;
   // Up to `limit` live records of the type with uid > after, ascending: a chunk of a snapshot.
-  virtual absl::StatusOr<std::vector<node::v1::Record>> ReadSnapshotChunk(
-      std::int64_t farm_uid, node::v1::RecordType type, std::int64_t after_uid, int limit) = 0;
-  // Removes tombstones at or below the revision and raises the floor to it. Changes stay: they are the audit.
+  virtual absl::StatusOr<std::vector<node::v1::Record>> ReadSnapshotChunk(std::int64_t farm_uid,
+                                                                          node::v1::RecordType type,
+                                                                          std::int64_t after_uid,
+                                                                          int limit) = 0;
+  // Removes tombstones at or below the revision and raises the floor to it. Changes stay: they are
+  // the audit.
   virtual absl::Status Compact(std::int64_t through_revision) = 0;
-  // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came, or may have been missed. One caller.
+  // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came, or may have been
+  // missed. One caller.
   virtual absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) = 0;
 
   // ---- nodes
@@ -173,15 +195,19 @@ class Store {
   virtual absl::Status InsertJoinToken(std::string_view hash, std::string_view node,
                                        std::chrono::system_clock::time_point expires) = 0;
   // Takes the token out of use and returns its node's name; not_found if unknown, expired or used.
-  virtual absl::StatusOr<std::string> TakeJoinToken(std::string_view hash, std::chrono::system_clock::time_point now) = 0;
+  virtual absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,
+                                                    std::chrono::system_clock::time_point now) = 0;
   virtual absl::Status InsertOperatorToken(std::string_view hash, std::string_view who) = 0;
   virtual absl::StatusOr<std::optional<std::string>> FindOperatorToken(std::string_view hash) = 0;
-  // Encrypted blobs (the CA key and certificate) by key. PutSecret keeps an existing value (first start of several instances) and returns it.
-  virtual absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key, std::string_view value) = 0;
+  // Encrypted blobs (the CA key and certificate) by key. PutSecret keeps an existing value (first
+  // start of several instances) and returns it.
+  virtual absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key,
+                                                        std::string_view value) = 0;
 
   // ---- events
   virtual absl::Status InsertEvents(const std::vector<v1::Event>& events) = 0;
-  virtual absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit, std::string_view resource) = 0;
+  virtual absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit,
+                                                            std::string_view resource) = 0;
 };
 
 }  // namespace croft::control::store

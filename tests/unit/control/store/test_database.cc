@@ -33,8 +33,8 @@ TestDatabase::~TestDatabase() = default;
 
 std::string TestDatabase::MakeDatabase() {
   const std::string name = "test" + std::to_string(++impl_->databases);
-  Execute(impl_->server->url(), "CREATE DATABASE " + name);
-  return impl_->server->url() + " dbname=" + name;
+  Execute(impl_->server->url(), "CREATE SCHEMA " + name);
+  return impl_->server->url() + " options='-csearch_path=" + name + "'";
 }
 
 void TestDatabase::Execute(const std::string& url, const std::string& sql) {
