@@ -1,6 +1,7 @@
 #include "node/listener/loop_core.h"
 
 #include <boost/asio/post.hpp>
+#include <utility>
 
 namespace croft::node::listener {
 namespace {
@@ -13,20 +14,26 @@ LoopCore::LoopCore() : wheel_(Now()), read_buffer_(kReadBufferBytes) {}
 
 void LoopCore::Settle() {
   ready_.Run();
+  while (std::exchange(flush_now_, false)) {
+    FlushDirty();
+    ready_.Run();
+  }
   if (!dirty_.empty() && !flush_posted_) {
     flush_posted_ = true;
-    asio::post(io_, [this] { FlushDirty(); });
+    asio::post(io_, [this] {
+      flush_posted_ = false;
+      FlushDirty();
+      Settle();
+    });
   }
 }
 
 void LoopCore::FlushDirty() {
-  flush_posted_ = false;
   while (!dirty_.empty()) {
     Flushed& next = dirty_.front();
     dirty_.pop_front();
     next.Flush();
   }
-  Settle();
 }
 
 void LoopCore::RefreshClock() {

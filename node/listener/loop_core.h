@@ -43,7 +43,9 @@ class LoopCore {
   // For bytes that are digested before the handler ends.
   std::vector<char>& read_buffer() { return read_buffer_; }
 
-  void MarkDirty(Flushed& flushed) {
+  // `now`: at the end of this event.
+  void MarkDirty(Flushed& flushed, bool now) {
+    flush_now_ = flush_now_ || now;
     if (!flushed.FlushedHook::is_linked()) {
       dirty_.push_back(flushed);
     }
@@ -71,6 +73,7 @@ class LoopCore {
                          boost::intrusive::constant_time_size<false>>
       dirty_;
   bool flush_posted_ = false;
+  bool flush_now_ = false;
 
   std::time_t second_ = 0;
   char http_date_[32] = {};

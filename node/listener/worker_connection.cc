@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <boost/asio/buffer.hpp>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -15,6 +16,7 @@ namespace croft::node::listener {
 namespace {
 
 constexpr int kReadsPerEvent = 4;
+constexpr std::int64_t kFewStreams = 2;
 constexpr std::size_t kOutputKeptBytes = 64 * 1024;
 
 // A connected, non-blocking socket, or none: a unix socket connects at once or not at all.
@@ -54,6 +56,11 @@ WorkerConnection::WorkerConnection(LoopCore& core, WorkerOwner& owner,
 
 WorkerConnection::~WorkerConnection() = default;
 
+void WorkerConnection::Touch() {
+  // With hardly anything in flight there is nothing to gather, and a turn of the loop costs.
+  core_.MarkDirty(*this, session_ != nullptr && session_->open_streams() <= kFewStreams);
+}
+
 bool WorkerConnection::Ready(std::int64_t streams_max) {
   if (stopped_) {
     return false;
@@ -64,7 +71,7 @@ bool WorkerConnection::Ready(std::int64_t streams_max) {
     }
     session_ = std::make_unique<WorkerSession>(static_cast<std::uint32_t>(streams_max));
     written_ = 0;
-    WaitReadable();
+    StartRead();
   }
   return session_->CanSubmit();
 }
@@ -103,42 +110,58 @@ void WorkerConnection::Submit(Exchange& exchange) {
   Touch();
 }
 
-void WorkerConnection::WaitReadable() {
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this(), generation = generation_](
-                                            const boost::system::error_code& error) {
-    if (!error && generation == self->generation_) {
-      self->OnReadable();
-    }
-    self->core_.Settle();
-  });
+void WorkerConnection::StartRead() {
+  socket_.async_read_some(asio::buffer(input_),
+                          [self = shared_from_this(), generation = generation_](
+                              const boost::system::error_code& error, std::size_t size) {
+                            if (generation == self->generation_) {
+                              self->OnRead(error, size);
+                            }
+                            self->core_.Settle();
+                          });
 }
 
-void WorkerConnection::OnReadable() {
-  std::vector<char>& buffer = core_.read_buffer();
-  for (int i = 0; i < kReadsPerEvent && session_ != nullptr; ++i) {
-    const ssize_t size = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
-      break;
-    }
-    if (size <= 0) {
-      Drop(true, "it closed the connection");
-      return;
-    }
-    const absl::Status fed = session_->Feed({buffer.data(), static_cast<std::size_t>(size)});
-    ReportClosed();
-    if (!fed.ok()) {
-      Drop(false, {fed.message().data(), fed.message().size()});
-      return;
-    }
-    if (static_cast<std::size_t>(size) < buffer.size()) {
-      break;
-    }
+void WorkerConnection::OnRead(const boost::system::error_code& error, std::size_t size) {
+  if (error) {
+    Drop(true, "it closed the connection");
+    return;
   }
-  if (session_ == nullptr) {
+  if (!Digest({input_.data(), size}) || (size == input_.size() && !ReadMore())) {
     return;
   }
   Touch();  // acknowledgements, window updates, the last goodbye
-  WaitReadable();
+  StartRead();
+}
+
+// A large response: by larger pieces while they are there.
+bool WorkerConnection::ReadMore() {
+  std::vector<char>& buffer = core_.read_buffer();
+  for (int i = 0; i < kReadsPerEvent; ++i) {
+    const ssize_t size = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return true;
+    }
+    if (size <= 0) {
+      Drop(true, "it closed the connection");
+      return false;
+    }
+    if (!Digest({buffer.data(), static_cast<std::size_t>(size)})) {
+      return false;
+    }
+    if (static_cast<std::size_t>(size) < buffer.size()) {
+      return true;
+    }
+  }
+  return true;
+}
+
+bool WorkerConnection::Digest(std::string_view bytes) {
+  const absl::Status fed = session_->Feed(bytes);
+  ReportClosed();
+  if (session_ != nullptr && !fed.ok()) {
+    Drop(false, {fed.message().data(), fed.message().size()});
+  }
+  return session_ != nullptr;
 }
 
 void WorkerConnection::Flush() {

@@ -2,10 +2,11 @@
 // and again, after a pause, while the agent lists the worker. One loop only.
 #pragma once
 
+#include <array>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <string_view>
 
 #include "node/listener/loop_core.h"
 #include "node/listener/pool_state.h"
@@ -50,7 +51,7 @@ class WorkerConnection final : public Flushed,
   void Detach();
 
   // The session got something to say.
-  void Touch() { core_.MarkDirty(*this); }
+  void Touch();
   void Flush() override;
 
  private:
@@ -58,8 +59,11 @@ class WorkerConnection final : public Flushed,
       asio::basic_stream_socket<asio::local::stream_protocol, asio::io_context::executor_type>;
 
   bool Connect();
-  void WaitReadable();
-  void OnReadable();
+  void StartRead();
+  void OnRead(const boost::system::error_code& error, std::size_t size);
+  // False when the connection ended.
+  bool ReadMore();
+  bool Digest(std::string_view bytes);
   void WaitWritable();
   // `died`: the peer ended it without saying so.
   void Drop(bool died, std::string_view reason);
@@ -73,6 +77,7 @@ class WorkerConnection final : public Flushed,
   const Peer peer_;
   Socket socket_;
   std::unique_ptr<WorkerSession> session_;
+  std::array<char, 16 * 1024> input_;
   std::size_t written_ = 0;  // of session_->output()
   unsigned generation_ = 0;  // of the socket: an older one's handlers do nothing
   bool waiting_writable_ = false;

@@ -186,6 +186,8 @@ TEST_F(WorkerTroubleTest, DrainsAWorkerBeforeItSaysSo) {
       worker.set_draining(id == 1);
     }
   });
+  // Served by every loop, so every loop has heard of the draining too.
+  node_.PutSite(ListenerNode::kSite, "site");
   for (int i = 0; i < 20; ++i) {
     Visitor other(node_.port());
     EXPECT_EQ(other.Ask(Get("/bytes/1")).status, 200);
