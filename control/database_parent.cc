@@ -12,6 +12,7 @@
 #include "control/data_directory.h"
 #include "control/private_database/private_database.h"
 #include "proto/base/error.h"
+#include "proto/base/log.h"
 #include "proto/base/unique_fd.h"
 
 namespace croft::control {
@@ -59,7 +60,12 @@ int Supervise(pid_t child) {
   for (;;) {
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child) {
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      if (WIFEXITED(status)) {
+        return WEXITSTATUS(status);
+      }
+      log::Error("control", "the serving process was killed",
+                 {{"signal", std::to_string(WTERMSIG(status))}});
+      return 128 + WTERMSIG(status);
     }
     int signal = 0;
     ::sigwait(&awaited, &signal);
