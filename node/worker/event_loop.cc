@@ -79,7 +79,6 @@ void EventLoop::OnAccepted(http2::Connection::Socket socket) {
       std::move(socket), context_, stores_,
       http2::Connection::Settings{
           .max_streams = settings_.max_streams,
-          .read_buffer = read_buffer_,
           .on_closed = [this](http2::Connection& closed) { OnClosed(closed); }});
   connections_.insert(connection);
   connection->Start();

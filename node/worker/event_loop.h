@@ -5,7 +5,6 @@
 
 #include <absl/status/statusor.h>
 
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -60,7 +59,6 @@ class EventLoop {
   const handlers::Context context_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
   boost::asio::steady_timer accept_pause_;
-  std::array<std::uint8_t, 64 * 1024> read_buffer_{};
   std::unordered_set<std::shared_ptr<http2::Connection>> connections_;
   std::function<void()> drained_;
 };

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
@@ -11,15 +12,15 @@
 #include "proto/base/log.h"
 
 namespace croft::node::worker::http2 {
-namespace {
 
 using boost::system::error_code;
+
+namespace {
+
 using counters::WorkerCounter;
 
 // Frames made ahead of the socket, at most.
 constexpr std::size_t kOutBytesMax = 256 * 1024;
-// Reads in a row before other connections get their turn.
-constexpr int kReadsMax = 8;
 // Between telling the listener to stop and refusing what it still sends; it has answered long
 // before.
 constexpr std::chrono::milliseconds kDrainGrace{100};
@@ -38,7 +39,7 @@ void Connection::Start() {
   context_.counters.Add(WorkerCounter::kConnectionsTotal);
   Flush();
   if (!closed_) {
-    WaitReadable();
+    Read();
   }
 }
 
@@ -57,49 +58,32 @@ void Connection::Drain() {
   });
 }
 
-void Connection::WaitReadable() {
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code& error) {
-    if (!error && !self->closed_) {
-      self->OnReadable();
-    }
-  });
+void Connection::Read() {
+  socket_.async_read_some(boost::asio::buffer(in_),
+                          [self = shared_from_this()](const error_code& error, std::size_t count) {
+                            if (!self->closed_) {
+                              self->OnRead(error, count);
+                            }
+                          });
 }
 
-void Connection::OnReadable() {
+void Connection::OnRead(const error_code& error, std::size_t count) {
+  if (error) {
+    Close();
+    return;
+  }
   reading_ = true;
-  const bool alive = ReadAvailable();
+  const absl::Status received = session_.Receive(std::span(in_).first(count));
   reading_ = false;
-  if (!alive) {
+  if (!received.ok()) {
+    log::Warn("worker", "closed a connection", {{"err", std::string(received.message())}});
     Close();
     return;
   }
   Flush();
   if (!closed_) {
-    WaitReadable();
+    Read();
   }
-}
-
-bool Connection::ReadAvailable() {
-  for (int i = 0; i < kReadsMax; ++i) {
-    const ssize_t n = ::recv(socket_.native_handle(), settings_.read_buffer.data(),
-                             settings_.read_buffer.size(), MSG_DONTWAIT);
-    if (n < 0) {
-      return errno == EAGAIN || errno == EINTR;
-    }
-    if (n == 0) {
-      return false;
-    }
-    const auto count = static_cast<std::size_t>(n);
-    if (const absl::Status received = session_.Receive(settings_.read_buffer.first(count));
-        !received.ok()) {
-      log::Warn("worker", "closed a connection", {{"err", std::string(received.message())}});
-      return false;
-    }
-    if (count < settings_.read_buffer.size()) {
-      return true;
-    }
-  }
-  return true;
 }
 
 // Posted, never at once: the caller may be a coroutine of a stream that flushing would end.

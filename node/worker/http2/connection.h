@@ -2,13 +2,13 @@
 // thread only.
 #pragma once
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 
 #include "node/worker/handlers/context.h"
 #include "node/worker/http2/output_buffer.h"
@@ -22,8 +22,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Socket = boost::asio::local::stream_protocol::socket;
   struct Settings {
     std::uint32_t max_streams = 0;
-    // Scratch of the loop, for reading.
-    std::span<std::uint8_t> read_buffer;
     // Called once, last.
     std::function<void(Connection&)> on_closed;
   };
@@ -37,10 +35,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Drain();
 
  private:
-  void WaitReadable();
-  void OnReadable();
-  // False when the peer is gone or broke the protocol.
-  bool ReadAvailable();
+  void Read();
+  void OnRead(const boost::system::error_code& error, std::size_t count);
   void WaitWritable();
   void ScheduleFlush();
   void Flush();
@@ -56,8 +52,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Socket socket_;
   boost::asio::steady_timer drain_timer_;
   Session session_;
+  std::array<std::uint8_t, 32 * 1024> in_{};
   OutputBuffer out_;
-  bool reading_ = false;  // inside OnReadable, which flushes at its end
+  bool reading_ = false;  // inside OnRead, which flushes at its end
   bool flush_scheduled_ = false;
   bool waiting_writable_ = false;
   bool closed_ = false;
