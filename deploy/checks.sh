@@ -149,7 +149,7 @@ listener_killed() {
   wait_until 15 "served again" answers 1 s1.example / 200
 }
 control_down_node_restarts() {
-  kill -9 $(descendants "$control_pid")
+  kill -9 $(descendants "$control_pid") 2> /dev/null
   wait "$control_pid" 2> /dev/null
   control_pid=
   answers 1 s1.example / 200 || return 1

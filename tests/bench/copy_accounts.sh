@@ -3,8 +3,9 @@
 # constraints of control's own, in control's own PostgreSQL.
 set -euo pipefail
 control=$1 count=$2
-url=$(cat "$control/pg/url" 2> /dev/null) || { echo 0; exit 0; }
-sql() { psql -qAtX "$url" "$@"; }
+export PGPASSWORD
+PGPASSWORD=$(cat "$control/pg.password")
+sql() { psql -qAtX -h "$control/pg/socket" -U croft -d croft "$@"; }
 rows=$(mktemp)
 trap 'rm -f "$rows"; sql -c "DROP TABLE IF EXISTS bench_account" > /dev/null' EXIT
 sql -c "DROP TABLE IF EXISTS bench_account" -c "CREATE TABLE bench_account (LIKE account INCLUDING ALL)"

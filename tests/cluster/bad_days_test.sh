@@ -26,7 +26,9 @@ echo "page a" > "$data_dir/content/a/index.html"
 echo "page b" > "$data_dir/content/b/index.html"
 chmod -R a+rX "$data_dir/content"
 start_control "$data_dir/control" || exit 1
-sql() { psql -qAtX "$(cat "$data_dir/control/pg/url")" -c "$1"; }
+sql() {
+  PGPASSWORD=$(cat "$data_dir/control/pg.password") "$(echo /usr/lib/postgresql/*/bin/psql)" -qAtX -h "$data_dir/control/pg/socket" -U croft -d croft -c "$1"
+}
 {
   croft create farm main
   croft create store content path="$data_dir/content" homes.fan_out=2,2
