@@ -342,7 +342,8 @@ absl::Status FeedApplier::ApplyOne(const v1::Record& record, bool force) {
       return status;
     }
   }
-  return transaction_->Apply(record, force);
+  // A last good version of another history may have a higher revision.
+  return transaction_->Apply(record, force || quarantined);
 }
 
 absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason) {
@@ -363,13 +364,19 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason) {
   if (!held.ok() || !held->has_value()) {
     return held.status();
   }
-  auto stopped = StoppedBody(record, (*held)->body);
-  if (!stopped) {
-    return absl::OkStatus();
+  // The last good version keeps its own revision, so that what it claims yields to any later claim;
+  // one that another history left here has no revision in this one.
+  replica::Writer::Held last_good = **held;
+  const bool foreign = last_good.revision >= record.revision();
+  if (foreign) {
+    last_good.revision = 0;
   }
-  // It keeps its revision, so that what the last good version claims yields to any later claim.
-  NoteChanged(key);
-  return transaction_->ReplaceBody(key, *stopped);
+  auto stopped = StoppedBody(record, last_good.body);
+  if (stopped) {
+    last_good.body = *std::move(stopped);
+    NoteChanged(key);
+  }
+  return stopped || foreign ? transaction_->ReplaceHeld(key, last_good) : absl::OkStatus();
 }
 
 absl::Status FeedApplier::Release(replica::Key key) {

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "proto/base/check.h"
 #include "proto/base/error.h"
 
 namespace croft::node::replica {
@@ -106,14 +105,8 @@ absl::Status WriteTransaction::Apply(const v1::Record& record, bool force) {
   return status;
 }
 
-absl::Status WriteTransaction::ReplaceBody(Key key, std::string_view body) {
-  const auto held = Find(key);
-  if (!held.ok()) {
-    return held.status();
-  }
-  Check(held->has_value(), "a body is replaced that is not there");
-  return Put(environment_.records(), EncodeKey(key),
-             EncodeInt((*held)->revision) + std::string(body));
+absl::Status WriteTransaction::ReplaceHeld(Key key, const Writer::Held& held) {
+  return Put(environment_.records(), EncodeKey(key), EncodeInt(held.revision) + held.body);
 }
 
 absl::StatusOr<RecordKeys> WriteTransaction::HeldKeys(v1::RecordType type,

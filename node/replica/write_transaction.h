@@ -34,7 +34,7 @@ class WriteTransaction final : public Writer::Transaction {
 
   absl::StatusOr<std::optional<Writer::Held>> Find(Key key) override;
   absl::Status Apply(const v1::Record& record, bool force) override;
-  absl::Status ReplaceBody(Key key, std::string_view body) override;
+  absl::Status ReplaceHeld(Key key, const Writer::Held& held) override;
   absl::StatusOr<std::vector<Key>> DeleteGaps(const v1::SnapshotRange& range,
                                               const std::vector<std::int64_t>& keep) override;
   absl::Status NoteGaps(const v1::SnapshotRange& range,

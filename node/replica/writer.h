@@ -54,9 +54,8 @@ class Writer {
     // record already there with the same or a higher revision stays as it is, except under a
     // snapshot (`force`).
     virtual absl::Status Apply(const v1::Record& record, bool force) = 0;
-    // Another body with the same name and bindings for a record that is held; its revision stays.
-    // REQUIRES: the record is held.
-    virtual absl::Status ReplaceBody(Key key, std::string_view body) = 0;
+    // Another body with the same name and bindings for a record; what it claims stays as it is.
+    virtual absl::Status ReplaceHeld(Key key, const Held& held) = 0;
     // Deletes what is held of the type with after < uid <= through and is not in `keep` (ascending
     // uids); returns the deleted keys.
     virtual absl::StatusOr<std::vector<Key>> DeleteGaps(const v1::SnapshotRange& range,

@@ -245,11 +245,12 @@ class Run {
   // has caught up.
   std::string Settle() {
     estate_.RepairAll();
-    for (const auto& node : nodes_) {
-      while (store_.Save()->position.epoch() == node->position().epoch() &&
-             store_.Save()->position.revision() <= node->position().revision()) {
-        estate_.Change();
-      }
+    std::int64_t highest = 0;
+    for (const auto& [position, state] : states_) {
+      highest = std::max(highest, state->position.revision());
+    }
+    while (store_.Save()->position.revision() <= highest) {
+      estate_.Change();
     }
     estate_.RepairAll();
     Remember();
