@@ -8,8 +8,8 @@ PGPASSWORD=$(cat "$control/pg.password")
 sql() { psql -qAtX -h "$control/pg/socket" -U croft -d croft "$@"; }
 rows=$(mktemp)
 trap 'rm -f "$rows"; sql -c "DROP TABLE IF EXISTS bench_account" > /dev/null' EXIT
-sql -c "DROP TABLE IF EXISTS bench_account" -c "CREATE TABLE bench_account (LIKE account INCLUDING ALL)"
-sql -c "COPY (SELECT * FROM account ORDER BY uid LIMIT $count) TO STDOUT" > "$rows"
+sql -c "DROP TABLE IF EXISTS bench_account" -c "CREATE TABLE bench_account (LIKE resource INCLUDING ALL)"
+sql -c "COPY (SELECT * FROM resource WHERE type = 7 ORDER BY uid LIMIT $count) TO STDOUT" > "$rows"
 begin=$(date +%s%3N)
 sql -c "\\copy bench_account FROM '$rows'"
 echo $(($(date +%s%3N) - begin))
