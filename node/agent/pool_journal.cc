@@ -78,8 +78,10 @@ void PoolJournal::OnExited(const PoolSpec& pool, const WorkerState& worker,
   }
 }
 
+// Of a kind of its own, so that a worker cannot speak for the agent.
 void PoolJournal::OnWorkerEvent(const PoolSpec& pool, const v1::ChannelEvent& event) {
-  events_.Push(event.kind(), {.site_uid = event.site_uid(), .pool_uid = pool.uid}, event.message());
+  events_.Push("worker_event", {.site_uid = event.site_uid(), .pool_uid = pool.uid},
+               fmt::format("{}: {}", event.kind(), event.message()));
 }
 
 }  // namespace croft::node::agent

@@ -319,7 +319,19 @@ void PoolSupervisor::OnWorkerMessage(std::uint64_t process_id, const link::Recei
     worker->heard = now;
     Mark(entry.pool_uid);
   } else if (message.has_event()) {
-    journal_.OnWorkerEvent(pools_.at(entry.pool_uid).spec, message.event());
+    OnWorkerEvent(entry, message.event());
+  }
+}
+
+void PoolSupervisor::OnWorkerEvent(Worker& worker, const v1::ChannelEvent& event) {
+  const TimePoint now = tools_.clock.Monotonic();
+  if (now - worker.events_since >= std::chrono::minutes(1)) {
+    worker.events_since = now;
+    worker.events = 0;
+  }
+  if (worker.events < kEventsPerMinuteMax) {
+    worker.events += 1;
+    journal_.OnWorkerEvent(pools_.at(worker.pool_uid).spec, event);
   }
 }
 

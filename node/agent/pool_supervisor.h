@@ -63,7 +63,12 @@ class PoolSupervisor {
     std::int64_t pool_uid = 0;
     std::shared_ptr<MessageChannel> channel;
     std::uint64_t ping_sequence = 0;
+    // Events it has told in the minute that began then.
+    int events = 0;
+    TimePoint events_since;
   };
+  // A worker runs what tenants wrote; more than this is not told.
+  static constexpr int kEventsPerMinuteMax = 20;
 
   void Mark(std::int64_t pool_uid);
   void RunPass();
@@ -76,6 +81,7 @@ class PoolSupervisor {
   void OpenChannel(std::uint64_t process_id, UniqueFd socket);
   void SendSetup(const PoolState& pool, const WorkerState& worker);
   void OnWorkerMessage(std::uint64_t process_id, const link::Received& received);
+  void OnWorkerEvent(Worker& worker, const v1::ChannelEvent& event);
   void Ping(WorkerState& worker);
   void Kill(PoolState& pool, WorkerState& worker, KillReason reason);
   void NoteFailure(PoolState& pool, TimePoint started);
