@@ -90,11 +90,11 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(Inherited inherited) {
   if (!memory.ok()) {
     return memory.status();
   }
-  return std::unique_ptr<Worker>(new Worker(std::move(channel), *std::move(memory),
-                                            std::move(inherited.listening), *std::move(setup)));
+  return std::make_unique<Worker>(Private{}, std::move(channel), *std::move(memory),
+                                  std::move(inherited.listening), *std::move(setup));
 }
 
-Worker::Worker(link::Channel channel, std::unique_ptr<counters::CounterMemory> memory,
+Worker::Worker(Private, link::Channel channel, std::unique_ptr<counters::CounterMemory> memory,
                UniqueFd listening, node::v1::WorkerSetup setup)
     : setup_(std::move(setup)),
       memory_(std::move(memory)),

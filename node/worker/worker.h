@@ -29,18 +29,21 @@ struct Inherited {
 };
 
 class Worker {
+  struct Private {};
+
  public:
   // Waits for WorkerSetup; deadline_exceeded when it does not come.
   static absl::StatusOr<std::unique_ptr<Worker>> Start(Inherited inherited);
+
+  // For Start alone.
+  Worker(Private, link::Channel channel, std::unique_ptr<counters::CounterMemory> memory,
+         UniqueFd listening, node::v1::WorkerSetup setup);
 
   // Serves, and ends the process with status 0 when drained. Never returns, since threads of a hung
   // store can't be joined.
   [[noreturn]] void Run();
 
  private:
-  Worker(link::Channel channel, std::unique_ptr<counters::CounterMemory> memory, UniqueFd listening,
-         node::v1::WorkerSetup setup);
-
   void WatchChannel();
   void OnChannelReadable();
   void OnMessage(const node::v1::AgentToWorker& message);
