@@ -99,6 +99,7 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
   absl::Status status = Announce(settings, store, authority->certificate(), (*server)->port());
   if (status.ok()) {
     WaitForStop();
+    ::unlink((settings.data_dir + "/listen").c_str());
   }
   return status;
 }

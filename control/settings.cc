@@ -9,17 +9,21 @@ namespace {
 
 constexpr const char* kFooter = R"(Examples:
   croft-control --data-dir /var/lib/croft
-      A first control: a private PostgreSQL, a certificate authority and an administrator's token are made in
-      the data directory. Then: CROFT_CONFIG=/var/lib/croft/operator.yaml croft list sites
+      A first control: a private PostgreSQL, a certificate authority and an administrator's
+      token are made in the data directory. Then:
+      CROFT_CONFIG=/var/lib/croft/operator.yaml croft list sites
   croft-control --data-dir /var/lib/croft --listen 0.0.0.0:7443 --advertise control.example
       Reached from other machines as control.example.
-  croft-control --data-dir /var/lib/croft --key-file /etc/croft/key --database-url 'postgresql://croft@db1,db2/croft?sslmode=verify-full'
+  croft-control --data-dir /var/lib/croft --key-file /etc/croft/key \
+      --database-url 'postgresql://croft@db1,db2/croft?sslmode=verify-full'
       One of several instances on one PostgreSQL; the key file is the same on each.
 
 Files in the data directory:
-  operator.yaml  contexts file of the first operator (0600)     ca.crt  what nodes trust
-  listen         HOST:PORT it listens on                        key     key-encryption key (0600); back it up with the database
-Signals: TERM and INT stop it, private database included.)";
+  operator.yaml  contexts file of the first operator (0600)
+  ca.crt         what nodes and operators trust
+  listen         HOST:PORT it listens on, there while it does
+  key            key-encryption key (0600); back it up with the database
+Signals: TERM and INT stop it, the private database included.)";
 
 bool IsAnyAddress(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 

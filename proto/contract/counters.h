@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -101,34 +102,23 @@ struct CounterFacts {
 
 inline constexpr std::size_t kCountersMax = 24;  // slots of a row, with room to grow
 
-inline constexpr auto kNodeCounters = std::to_array<CounterFacts>({
-    {"connections_total", false, "connections"},
-    {"connections", true, "connections"},
-    {"requests_total", false, "requests"},
-    {"bytes_sent_total", false, "bytes"},
-    {"bytes_received_total", false, "bytes"},
-    {"no_site_total", false, "requests"},
-    {"bad_requests_total", false, "requests"},
-    {"log_lines_total", false, "lines"},
+inline constexpr CounterFacts kNodeCounters[] = {
+    {"connections_total", false, "connections"}, {"connections", true, "connections"},
+    {"requests_total", false, "requests"},       {"bytes_sent_total", false, "bytes"},
+    {"bytes_received_total", false, "bytes"},    {"no_site_total", false, "requests"},
+    {"bad_requests_total", false, "requests"},   {"log_lines_total", false, "lines"},
     {"log_lines_dropped_total", false, "lines"},
-});
-inline constexpr auto kSiteCounters = std::to_array<CounterFacts>({
-    {"requests_total", false, "requests"},
-    {"get_total", false, "requests"},
-    {"head_total", false, "requests"},
-    {"post_total", false, "requests"},
-    {"other_method_total", false, "requests"},
-    {"status_2xx_total", false, "requests"},
-    {"status_3xx_total", false, "requests"},
-    {"status_4xx_total", false, "requests"},
-    {"status_5xx_total", false, "requests"},
-    {"not_found_total", false, "requests"},
-    {"bytes_sent_total", false, "bytes"},
-    {"bytes_received_total", false, "bytes"},
-    {"requests_active", true, "requests"},
-    {"service_time_micros_total", false, "microseconds"},
-});
-inline constexpr auto kPoolCounters = std::to_array<CounterFacts>({
+};
+inline constexpr CounterFacts kSiteCounters[] = {
+    {"requests_total", false, "requests"},     {"get_total", false, "requests"},
+    {"head_total", false, "requests"},         {"post_total", false, "requests"},
+    {"other_method_total", false, "requests"}, {"status_2xx_total", false, "requests"},
+    {"status_3xx_total", false, "requests"},   {"status_4xx_total", false, "requests"},
+    {"status_5xx_total", false, "requests"},   {"not_found_total", false, "requests"},
+    {"bytes_sent_total", false, "bytes"},      {"bytes_received_total", false, "bytes"},
+    {"requests_active", true, "requests"},     {"service_time_micros_total", false, "microseconds"},
+};
+inline constexpr CounterFacts kPoolCounters[] = {
     {"requests_total", false, "requests"},
     {"requests_active", true, "requests"},
     {"requests_queued", true, "requests"},
@@ -145,32 +135,24 @@ inline constexpr auto kPoolCounters = std::to_array<CounterFacts>({
     {"ping_failures_total", false, "workers"},
     {"startup_failures_total", false, "workers"},
     {"shutdown_failures_total", false, "workers"},
-});
-inline constexpr auto kWorkerCounters = std::to_array<CounterFacts>({
-    {"requests_total", false, "requests"},
-    {"requests_active", true, "requests"},
-    {"bytes_sent_total", false, "bytes"},
-    {"files_sent_total", false, "files"},
-    {"not_found_total", false, "requests"},
-    {"not_modified_total", false, "requests"},
-    {"ranges_total", false, "requests"},
-    {"connections_total", false, "connections"},
-    {"inline_reads_total", false, "reads"},
-    {"thread_reads_total", false, "reads"},
-});
-inline constexpr auto kStoreCounters = std::to_array<CounterFacts>({
-    {"opens_total", false, "files"},
-    {"reads_total", false, "reads"},
-    {"bytes_read_total", false, "bytes"},
-    {"errors_total", false, "operations"},
-    {"busy_total", false, "requests"},
-    {"threads_busy", true, "threads"},
-});
-static_assert(kNodeCounters.size() == static_cast<std::size_t>(NodeCounter::kCount));
-static_assert(kSiteCounters.size() == static_cast<std::size_t>(SiteCounter::kCount));
-static_assert(kPoolCounters.size() == static_cast<std::size_t>(PoolCounter::kCount));
-static_assert(kWorkerCounters.size() == static_cast<std::size_t>(WorkerCounter::kCount));
-static_assert(kStoreCounters.size() == static_cast<std::size_t>(StoreCounter::kCount));
+};
+inline constexpr CounterFacts kWorkerCounters[] = {
+    {"requests_total", false, "requests"},  {"requests_active", true, "requests"},
+    {"bytes_sent_total", false, "bytes"},   {"files_sent_total", false, "files"},
+    {"not_found_total", false, "requests"}, {"not_modified_total", false, "requests"},
+    {"ranges_total", false, "requests"},    {"connections_total", false, "connections"},
+    {"inline_reads_total", false, "reads"}, {"thread_reads_total", false, "reads"},
+};
+inline constexpr CounterFacts kStoreCounters[] = {
+    {"opens_total", false, "files"},      {"reads_total", false, "reads"},
+    {"bytes_read_total", false, "bytes"}, {"errors_total", false, "operations"},
+    {"busy_total", false, "requests"},    {"threads_busy", true, "threads"},
+};
+static_assert(std::size(kNodeCounters) == static_cast<std::size_t>(NodeCounter::kCount));
+static_assert(std::size(kSiteCounters) == static_cast<std::size_t>(SiteCounter::kCount));
+static_assert(std::size(kPoolCounters) == static_cast<std::size_t>(PoolCounter::kCount));
+static_assert(std::size(kWorkerCounters) == static_cast<std::size_t>(WorkerCounter::kCount));
+static_assert(std::size(kStoreCounters) == static_cast<std::size_t>(StoreCounter::kCount));
 
 // Facts in enumeration order; empty for an unknown type.
 constexpr std::span<const CounterFacts> Catalogue(InstanceType type) {

@@ -75,6 +75,10 @@ std::unique_ptr<Message> Make(const std::string& type, const std::string& text) 
   return made;
 }
 
+std::string MessageOf(const std::string& service) {
+  return service == "Pool" ? "ApplicationPool" : service == "Store" ? "FileStore" : service;
+}
+
 std::string NameOf(const Message& resource) {
   return resource.GetReflection()->GetString(resource,
                                              resource.GetDescriptor()->FindFieldByName("name"));
@@ -110,9 +114,7 @@ TEST_F(ControlApi, EveryTypeIsCreatedReadListedUpdatedAndDeleted) {
     const auto create =
         Make("Create" + c.service + "Request",
              parent + c.noun + "_id: '" + c.id + "' " + c.noun + " { " + c.resource + " }");
-    const std::string type = c.service == "Pool"    ? "ApplicationPool"
-                             : c.service == "Store" ? "FileStore"
-                                                    : c.service;
+    const std::string type = MessageOf(c.service);
     const auto created = Make(type, "");
     grpc::Status status = client_->Call(service + "Create" + c.service, *create, *created);
     ASSERT_TRUE(status.ok()) << status.error_message();
