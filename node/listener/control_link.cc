@@ -136,12 +136,23 @@ absl::Status ControlLink::OnSetup(const v1::ListenerSetup& setup) {
   return absl::OkStatus();
 }
 
-absl::Status ControlLink::OnChanged(const v1::ReplicaChanged& change) {
+absl::Status ControlLink::OnChanged(v1::ReplicaChanged change) {
+  if (change.replica_path() == replica_path_) {
+    change.clear_replica_path();  // LMDB allows an environment once in a process
+    change.set_all(true);
+  }
   absl::Status status = loops_->OnReplicaChanged(change);
   if (!status.ok()) {
+    // The agent waits for an answer: what is served is still what was served before.
     outbox_.TellDamaged(std::string(status.message()));
-  } else if (!change.replica_path().empty()) {
+    outbox_.TellServed(position_);
+    return status;
+  }
+  if (!change.replica_path().empty()) {
     replica_path_ = change.replica_path();
+  }
+  if (change.has_position()) {
+    position_ = change.position();
   }
   return status;
 }

@@ -35,7 +35,7 @@ class ControlLink {
   void ReceiveAll();
   absl::Status Handle(link::Received received);
   absl::Status OnSetup(const v1::ListenerSetup& setup);
-  absl::Status OnChanged(const v1::ReplicaChanged& change);
+  absl::Status OnChanged(v1::ReplicaChanged change);
   void SendAll();
   void WaitWritable();
   void End(absl::Status why);
@@ -50,6 +50,7 @@ class ControlLink {
   Outbox outbox_;
   std::unique_ptr<LoopSet> loops_;
   std::string replica_path_;
+  v1::Position position_;  // of the last change that was obeyed
   bool waiting_writable_ = false;
   absl::Status ended_;
 };

@@ -44,10 +44,7 @@ void Loop::Tick() {
 }
 
 void Loop::Listen(UniqueFd socket, const LocalAddress& local) {
-  const bool known = std::any_of(acceptors_.begin(), acceptors_.end(), [&](const auto& acceptor) {
-    return acceptor->local().ip == local.ip && acceptor->local().port == local.port;
-  });
-  if (!known && !closing_) {
+  if (!closing_) {
     acceptors_.push_back(std::make_unique<Acceptor>(*this, std::move(socket), local));
   }
 }

@@ -67,7 +67,9 @@ LoopSet::~LoopSet() { Close(std::chrono::milliseconds(0)); }
 absl::Status LoopSet::AddEndpoint(const v1::EndpointSockets& endpoint,
                                   std::vector<UniqueFd> sockets) {
   const auto port = static_cast<std::uint16_t>(endpoint.port());
+  const std::pair<std::string, std::uint16_t> key(endpoint.ip(), port);
   if (endpoint.closed()) {
+    endpoints_.erase(key);
     for (const auto& loop : loops_) {
       loop->Post([ip = endpoint.ip(), port](Loop& here) { here.StopListening(ip, port); });
     }
@@ -82,9 +84,12 @@ absl::Status LoopSet::AddEndpoint(const v1::EndpointSockets& endpoint,
     return Error(absl::StatusCode::kInvalidArgument, "endpoint {}:{} came without sockets",
                  endpoint.ip(), endpoint.port());
   }
+  if (!endpoints_.insert(key).second) {
+    return absl::OkStatus();  // an agent that adopts says it again
+  }
   const LocalAddress local{endpoint.ip(), *bytes, port, endpoint.health()};
-  for (std::size_t i = 0; i < sockets.size() && i < loops_.size(); ++i) {
-    loops_[i]->Post([local, socket = std::move(sockets[i])](Loop& here) mutable {
+  for (std::size_t i = 0; i < sockets.size(); ++i) {
+    loops_[i % loops_.size()]->Post([local, socket = std::move(sockets[i])](Loop& here) mutable {
       here.Listen(std::move(socket), local);
     });
   }

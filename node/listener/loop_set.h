@@ -9,7 +9,10 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "croft/node/v1/channel.pb.h"
@@ -36,7 +39,8 @@ class LoopSet {
   LoopSet(const LoopSet&) = delete;
   LoopSet& operator=(const LoopSet&) = delete;
 
-  // One socket per loop; more are spread, fewer leave loops without.
+  // Usually one socket per loop; more are spread, fewer leave loops without. Said again, it changes
+  // nothing.
   absl::Status AddEndpoint(const v1::EndpointSockets& endpoint, std::vector<UniqueFd> sockets);
   // ReplicaServed goes into the outbox when the last loop has dropped the keys.
   absl::Status OnReplicaChanged(const v1::ReplicaChanged& change);
@@ -59,6 +63,7 @@ class LoopSet {
   Shared shared_;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::thread> threads_;
+  std::set<std::pair<std::string, std::uint16_t>> endpoints_;  // listened on
 
   std::mutex mutex_;
   std::condition_variable finished_;

@@ -106,12 +106,21 @@ TEST_F(AgentTest, AnswersPings) {
   EXPECT_EQ(pong->pong().sequence(), 42u);
 }
 
+TEST_F(AgentTest, TakesTheSameWordsAgainFromAnAgentThatAdopts) {
+  node_.PutSite(100, "one");
+  Visitor visitor(node_.port());
+  EXPECT_EQ(visitor.Ask(Get("/x", "one.example")).status, 200);
+  node_.SayEverythingAgain();
+  EXPECT_TRUE(node_.Expect(Kind::kReady));
+  EXPECT_TRUE(node_.Expect(Kind::kServed));
+  EXPECT_EQ(visitor.Ask(Get("/x", "one.example")).status, 200);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Status(Get("/x", "one.example")), 200);
+  }
+}
+
 TEST_F(AgentTest, StopsListeningWhereNoBindingIsLeft) {
-  v1::AgentToListener closed;
-  closed.mutable_endpoint()->set_ip("127.0.0.1");
-  closed.mutable_endpoint()->set_port(node_.port());
-  closed.mutable_endpoint()->set_closed(true);
-  node_.Send(closed);
+  node_.CloseEndpoint();
   EXPECT_TRUE(Eventually([&] {
     Visitor visitor(node_.port());
     return visitor.fd() < 0;
@@ -126,6 +135,10 @@ TEST_F(AgentTest, TellsOfAReplicaItCannotOpenAndServesOn) {
   changed.mutable_replica_changed()->set_all(true);
   node_.Send(changed);
   EXPECT_TRUE(node_.Expect(Kind::kDamaged));
+  // What it serves is what it served before, and the agent is told so.
+  const auto served = node_.Expect(Kind::kServed);
+  ASSERT_TRUE(served);
+  EXPECT_EQ(served->served().position().revision(), 2);
   EXPECT_EQ(Status(Get("/x", "one.example")), 200);
 }
 

@@ -33,7 +33,8 @@ croft::v1::Root StoreRoot() {
 
 }  // namespace
 
-ListenerNode::ListenerNode(const croft::v1::Settings& platform, unsigned loops) {
+ListenerNode::ListenerNode(const croft::v1::Settings& platform, unsigned loops) : loops_(loops) {
+  Check(std::getenv("CROFT_BIN") != nullptr, "set CROFT_BIN to the directory of the programs");
   std::string name = "/tmp/croft-listener-test.XXXXXX";
   Check(::mkdtemp(name.data()) != nullptr, "no directory for the test");
   directory_ = name;
@@ -53,14 +54,11 @@ ListenerNode::ListenerNode(const croft::v1::Settings& platform, unsigned loops) 
   channel_ = std::make_unique<link::Channel>(std::move(pair->first));
   Spawn(pair->second.get(), memory->get());
 
-  v1::AgentToListener setup;
-  setup.mutable_setup()->set_replica_path(replica_path_);
-  setup.mutable_setup()->set_log_path(directory_ + "/log");
-  setup.mutable_setup()->set_node_name("web1");
-  setup.mutable_setup()->set_loops(loops);
-  Send(setup);
-  SendSockets(port_, false, loops);
-  SendSockets(health_port_, true, 1);
+  SendSetup();
+  BindSockets(port_, sockets_, loops);
+  BindSockets(health_port_, health_sockets_, 1);
+  SendSockets(port_, false, sockets_);
+  SendSockets(health_port_, true, health_sockets_);
   Check(Expect(v1::ListenerToAgent::kReady).has_value(), "the listener is not ready");
 }
 
@@ -135,18 +133,54 @@ UniqueFd ListenerNode::Bind(std::uint16_t& port) const {
   return socket;
 }
 
-void ListenerNode::SendSockets(std::uint16_t& port, bool health, unsigned count) {
-  std::vector<UniqueFd> sockets;
-  std::vector<int> descriptors;
+void ListenerNode::SendSetup() {
+  v1::AgentToListener setup;
+  setup.mutable_setup()->set_replica_path(replica_path_);
+  setup.mutable_setup()->set_log_path(directory_ + "/log");
+  setup.mutable_setup()->set_node_name("web1");
+  setup.mutable_setup()->set_loops(loops_);
+  Send(setup);
+}
+
+void ListenerNode::BindSockets(std::uint16_t& port, std::vector<UniqueFd>& sockets,
+                               unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
     sockets.push_back(Bind(port));
-    descriptors.push_back(sockets.back().get());
+  }
+}
+
+void ListenerNode::SendSockets(std::uint16_t port, bool health,
+                               const std::vector<UniqueFd>& sockets) {
+  std::vector<int> descriptors;
+  for (const UniqueFd& socket : sockets) {
+    descriptors.push_back(socket.get());
   }
   v1::AgentToListener message;
   message.mutable_endpoint()->set_ip("127.0.0.1");
   message.mutable_endpoint()->set_port(port);
   message.mutable_endpoint()->set_health(health);
   Send(message, descriptors);
+}
+
+void ListenerNode::SayEverythingAgain() {
+  SendSetup();
+  SendSockets(port_, false, sockets_);
+  SendSockets(health_port_, true, health_sockets_);
+  v1::AgentToListener message;
+  message.mutable_replica_changed()->mutable_position()->set_epoch(kEpoch);
+  message.mutable_replica_changed()->mutable_position()->set_revision(revision_);
+  message.mutable_replica_changed()->set_all(true);
+  message.mutable_replica_changed()->set_replica_path(replica_path_);
+  Send(message);
+}
+
+void ListenerNode::CloseEndpoint() {
+  sockets_.clear();
+  v1::AgentToListener message;
+  message.mutable_endpoint()->set_ip("127.0.0.1");
+  message.mutable_endpoint()->set_port(port_);
+  message.mutable_endpoint()->set_closed(true);
+  Send(message);
 }
 
 void ListenerNode::Send(const v1::AgentToListener& message, const std::vector<int>& descriptors) {

@@ -47,6 +47,10 @@ class ListenerNode {
   void SendPool(const std::function<void(v1::PoolUpdate&)>& change);
   // The pool runs these workers, by process id.
   void SetWorkers(const std::vector<std::uint64_t>& process_ids);
+  // As a restarted agent does: setup, sockets, replica.
+  void SayEverythingAgain();
+  // Lets go of the sockets, and tells the listener to.
+  void CloseEndpoint();
   void Send(const v1::AgentToListener& message, const std::vector<int>& descriptors = {});
   // The next message of that kind, others are kept; nullopt after ten seconds.
   std::optional<v1::ListenerToAgent> Expect(
@@ -61,15 +65,20 @@ class ListenerNode {
 
  private:
   void WriteFirstRecords(const croft::v1::Settings& platform);
+  void SendSetup();
   void Spawn(int channel, int memory);
   UniqueFd Bind(std::uint16_t& port) const;
-  void SendSockets(std::uint16_t& port, bool health, unsigned count);
+  void BindSockets(std::uint16_t& port, std::vector<UniqueFd>& sockets, unsigned count);
+  void SendSockets(std::uint16_t port, bool health, const std::vector<UniqueFd>& sockets);
 
   std::string directory_;
   std::unique_ptr<replica::Writer> writer_;
   std::unique_ptr<counters::CounterMemory> counters_;
   std::unique_ptr<link::Channel> channel_;
   std::deque<v1::ListenerToAgent> kept_;
+  std::vector<UniqueFd> sockets_;
+  std::vector<UniqueFd> health_sockets_;
+  unsigned loops_;
   std::string replica_path_;
   std::int64_t revision_ = 0;
   std::uint16_t port_ = 0;
