@@ -159,7 +159,7 @@ TEST(ApplyMask, RefusesUnknownAndOutputOnlyPaths) {
 TEST(Quantity, ReadsWhatItWrites) {
   for (const v1::Unit unit : {v1::BYTES, v1::MILLISECONDS, v1::COUNT}) {
     std::int64_t value = 1;
-    for (int i = 0; i < 60; ++i, value = value * 2 + i % 5) {
+    for (int i = 0; i < 45; ++i, value = value * 2 + i % 5) {
       for (const std::int64_t n : {value, value * 1000, std::int64_t{0}}) {
         if (n >= 0) {
           ASSERT_EQ(*ParseQuantity(FormatQuantity(n, unit), unit), n) << FormatQuantity(n, unit);
