@@ -47,14 +47,18 @@ done
 wait_until 60 "both nodes serve" on_every_node answers a.example / 200 || exit 1
 
 damaged_record() {
-  sql "UPDATE site SET body = decode('ffffffff', 'hex') WHERE name = 'farms/main/sites/b'" || return 1
-  # Touch it, as a hand that edits a row would not, so that it is sent; and change another beside it.
-  sql "UPDATE site SET change_id = (SELECT max(change_id) FROM site) WHERE name = 'farms/main/sites/b'" || return 1
-  croft create site c bindings="*:$port:c.example" root=content:a pool=static --wait=applied --timeout 10s
-  sql "UPDATE site SET change_id = (SELECT max(change_id) FROM site) WHERE name = 'farms/main/sites/b'" || return 1
-  croft create site d bindings="*:$port:d.example" root=content:a pool=static
-  wait_until 10 "the next change is served" on_every_node answers d.example / 200 || return 1
-  on_every_node answers b.example / 200
+  stop_node 2
+  croft create site c bindings="*:$port:c.example" root=content:a pool=static || return 1
+  # As if written by that change, by a control that is not there any more; the node that was away is sent it.
+  sql "UPDATE resource SET body = decode('ffffffff', 'hex'), change_id = (SELECT max(change_id) FROM change)
+       WHERE name = 'farms/main/sites/b'" || return 1
+  kill -TERM "$control_pid"
+  wait "$control_pid"
+  start_control "$data_dir/control" || return 1
+  start_node 2 "$data_dir/web2"
+  wait_until 20 "the change beside it is served" answers 2 c.example / 200 || return 1
+  on_every_node answers b.example / 200 || return 1
+  croft describe node web2 | grep -q 'quarantine' || { croft describe node web2; return 1; }
 }
 damaged_replica() {
   local file
@@ -86,26 +90,33 @@ disk_full() {
 }
 disk_full_is_told() { croft describe node web2 | grep -qi 'disk full'; }
 hung_store() {
-  local program=$CROFT_BIN/hanging_store
-  [ -x "$program" ] && [ "$(id -u)" -eq 0 ] && [ -e /dev/fuse ] || { echo "needs root, FUSE and $program"; return 0; }
+  local program=$CROFT_BIN/hanging-store i
+  if [ "$(id -u)" -ne 0 ] || [ ! -e /dev/fuse ]; then
+    echo "needs root and FUSE"
+    return 0
+  fi
   mkdir -p "$data_dir/hung"
-  "$program" -f -o allow_other "$data_dir/hung" > /dev/null 2>&1 &
+  "$program" "$data_dir/hung" > "$data_dir/fuse.log" 2>&1 &
   fuse_pid=$!
   mounted+=("$data_dir/hung")
-  wait_until 10 "FUSE is mounted" mountpoint -q "$data_dir/hung" || return 1
-  croft create store hung path="$data_dir/hung" && croft create site hung bindings="*:$port:hung.example" root=hung: pool=static --wait=serving || return 1
-  answers 1 hung.example /index.html 200 || return 1
+  wait_until 10 "FUSE is mounted" mountpoint -q "$data_dir/hung" || { cat "$data_dir/fuse.log"; return 1; }
+  croft create store hung path="$data_dir/hung" &&
+    croft create site hung bindings="*:$port:hung.example" root=hung:site pool=static --wait=serving || return 1
+  answers 1 hung.example /page.txt 200 || return 1
   kill -STOP "$fuse_pid"
-  local i
-  for i in $(seq 40); do status 1 hung.example "/x$i" > /dev/null & done
+  for i in $(seq 40); do
+    status 1 hung.example "/x$i" > /dev/null &
+    burst[i]=$!
+  done
   wait_until 20 "its content is refused at once" refused_at_once || return 1
   for i in 1 2 3 4 5; do
     [ "$(get 1 a.example / -o /dev/null --max-time 1 -w '%{http_code}')" = 200 ] || { echo "another store's page suffers"; return 1; }
   done
   kill -CONT "$fuse_pid"
-  wait_until 30 "it heals" answers 1 hung.example /index.html 200
+  wait "${burst[@]}"
+  wait_until 30 "it heals" answers 1 hung.example /page.txt 200
 }
-refused_at_once() { [ "$(get 1 hung.example /index.html -o /dev/null --max-time 1 -w '%{http_code}')" = 503 ]; }
+refused_at_once() { [ "$(get 1 hung.example /page.txt -o /dev/null --max-time 1 -w '%{http_code}')" = 503 ]; }
 
 check "a record damaged in the database is quarantined, the rest goes on" damaged_record
 check "a damaged replica: the node serves and heals" damaged_replica
