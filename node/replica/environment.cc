@@ -42,6 +42,9 @@ absl::StatusCode CodeOf(int code) {
     case MDB_BAD_DBI:
     case MDB_BAD_VALSIZE:
     case MDB_CURSOR_FULL:
+    // As a transaction's first error: a table's root cannot be read, which LMDB notes but does not
+    // return. (After another error nothing goes on with a transaction.)
+    case MDB_BAD_TXN:
       return absl::StatusCode::kDataLoss;
     case MDB_MAP_FULL:
     case ENOSPC:
