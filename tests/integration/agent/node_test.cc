@@ -252,6 +252,24 @@ TEST_F(NodeTest, RefusesABadRecordAndAppliesTheRest) {
   EXPECT_TRUE(Eventually([&] { return control_.HasEvent("record_quarantined"); }));
 }
 
+TEST_F(NodeTest, HealsAReplicaThatWasDamagedWhileItWasDown) {
+  ASSERT_NO_FATAL_FAILURE(StartServing());
+  node_.Stop();
+  node_.DamageReplica();
+  node_.Start();
+  EXPECT_TRUE(Serves());
+  EXPECT_TRUE(Eventually([&] { return control_.serving() == 4; }));
+}
+
+TEST_F(NodeTest, HealsAReplicaThatIsDamagedWhileItServes) {
+  ASSERT_NO_FATAL_FAILURE(StartServing());
+  node_.DamageReplica();
+  const std::int64_t revision = PutSite(5, "b");
+  EXPECT_TRUE(Eventually([&] { return control_.serving() == revision; }));
+  EXPECT_TRUE(Serves("a.example"));
+  EXPECT_TRUE(Serves("b.example"));
+}
+
 TEST_F(NodeTest, ClosesAnEndpointThatNoBindingNames) {
   ASSERT_NO_FATAL_FAILURE(StartServing());
   control_.Put(v1::SITE, kSiteUid, nullptr);

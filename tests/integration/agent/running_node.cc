@@ -136,6 +136,15 @@ void RunningNode::Stop() {
   }
 }
 
+void RunningNode::DamageReplica() {
+  constexpr std::uintmax_t kMetaBytes = 2 * 4096;
+  const fs::path file = directory_ / "d/replica/current/data.mdb";
+  const std::uintmax_t size = fs::file_size(file);
+  std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+  out.seekp(kMetaBytes);
+  out << std::string(size - kMetaBytes, 'x');
+}
+
 std::vector<pid_t> RunningNode::Pids(const std::string& program) const {
   std::vector<pid_t> pids;
   std::error_code ignored;

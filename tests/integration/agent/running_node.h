@@ -34,6 +34,10 @@ class RunningNode {
   // SIGTERM to the launcher; waits for its end.
   void Stop();
 
+  // Writes nonsense over every page of the current generation but the first two, which LMDB reads
+  // only at its start.
+  void DamageReplica();
+
   // Live processes of a program ("croft-worker") below the launcher.
   std::vector<pid_t> Pids(const std::string& program) const;
   // The only one; 0 if there is not exactly one.
