@@ -29,9 +29,9 @@ bool IsRunning(const PostmasterFile& file, const std::string& cluster_dir);
 // Some process of a server of that directory, even without its postmaster; 0: none.
 pid_t FindServerProcess(const std::string& cluster_dir);
 
-// Removes a file, and the lock file of the socket, whose process number now belongs to someone else, which PostgreSQL would take for
-// a running server. Only when no process of the server is left; a file whose process is gone is
-// left to PostgreSQL, which checks the shared memory too.
+// Removes a file, and the lock file of the socket, whose process number now belongs to someone
+// else, which PostgreSQL would take for a running server. Only when no process of the server is
+// left; a file whose process is gone is left to PostgreSQL, which checks the shared memory too.
 absl::Status ClearStaleFile(const std::string& cluster_dir);
 
 }  // namespace croft::control::private_database

@@ -86,7 +86,9 @@ class PrivateDatabaseTest : public testing::Test {
  protected:
   const std::string& dir() const { return directory_.path(); }
   static void CopyTemplate(const std::string& to) {
-    EXPECT_EQ(std::system(("cp -a " + Template() + "/. " + to).c_str()), 0);
+    const Program copy{.path = "/bin/cp", .arguments = {"-a", Template() + "/.", to}};
+    const Identity own{::geteuid(), ::getegid(), {}};
+    EXPECT_TRUE(RunProgram(copy, own, std::chrono::seconds(60)).ok());
     ::chmod(to.c_str(), 0711);
   }
   std::string cluster() const { return Places(dir()).cluster; }

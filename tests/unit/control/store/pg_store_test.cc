@@ -215,6 +215,30 @@ TEST_F(PgStoreTest, ATransactionWhoseConnectionDiesLeavesNothing) {
   EXPECT_FALSE(store_->Find("farms/main/sites/a").value().has_value());
 }
 
+// A commit whose connection is lost half-way: the outcome is asked of the database, not guessed.
+TEST_F(PgStoreTest, ACommitThatLosesItsConnectionIsLookedUp) {
+  const Estate estate = MakeEstate(*store_);
+  Execute(
+      "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$ BEGIN PERFORM pg_sleep(20); RETURN NULL; END $$; "
+      "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON change DEFERRABLE INITIALLY DEFERRED "
+      "FOR EACH ROW EXECUTE FUNCTION slow()");
+  auto t = store_->Begin().value();
+  ASSERT_TRUE(
+      t->Insert(MakeRow(*t, ResourceType::kSite, "farms/main/sites/a", estate.main, estate.root))
+          .ok());
+  auto committed = std::async(std::launch::async, [&] { return t->Commit({.who = "x"}); });
+  while (Select("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "0") {
+  }
+  KillConnections();
+  const absl::Status status = committed.get().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nothing was changed"));
+  Execute("DROP TRIGGER slow ON change");
+  EXPECT_FALSE(store_->Find("farms/main/sites/a").value().has_value());
+  EXPECT_EQ(store_->GetHead()->position.revision(), 1);
+}
+
 // Resources end to end on the real thing: what the fake can't tell is whether the SQL agrees.
 TEST_F(PgStoreTest, ResourcesWorkOnIt) {
   domain::Resources resources(*store_);
