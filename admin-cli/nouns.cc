@@ -15,8 +15,10 @@ namespace croft::admin_cli {
 
 using contract::ResourceType;
 
-const std::vector<Noun>& AllNouns() {
-  static const std::vector<Noun> nouns = {
+namespace {
+
+std::vector<Noun> NounsOfThePlatform() {
+  return {
       {"platform",
        "croft.v1.Platform",
        "FarmService",
@@ -35,6 +37,11 @@ const std::vector<Noun>& AllNouns() {
        "Farm",
        ResourceType::kFarm,
        {{"NAME", "name"}, {"REVISION", "revision"}, {"ORGANIZATION", "organization", true}}},
+  };
+}
+
+std::vector<Noun> NounsOfAFarm() {
+  return {
       {"node",
        "croft.v1.Node",
        "NodeService",
@@ -91,6 +98,20 @@ const std::vector<Noun>& AllNouns() {
         {"ORGANIZATION", "organization", true},
         {"REVISION", "revision", true}}},
   };
+}
+
+std::vector<Noun> MakeNouns() {
+  std::vector<Noun> nouns = NounsOfThePlatform();
+  for (const Noun& noun : NounsOfAFarm()) {
+    nouns.push_back(noun);
+  }
+  return nouns;
+}
+
+}  // namespace
+
+const std::vector<Noun>& AllNouns() {
+  static const std::vector<Noun> nouns = MakeNouns();
   return nouns;
 }
 

@@ -1,5 +1,5 @@
-// Creates COUNT host-header sites through control's API, for benches: load_sites FIRST COUNT PORT ROOT POOL, with the operator's context.
-// Prints the last revision. Sixteen calls at a time.
+// Creates COUNT host-header sites through control's API, for benches: load_sites FIRST COUNT PORT
+// ROOT POOL, with the operator's context. Prints the last revision. Sixteen calls at a time.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>

@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "node/launcher": ["proto/base", "node/link", "node/counters/counter_memory.h"] + MESSAGES,
     "node/replica": CONTRACT,
     "node/agent": CONTRACT + ["node/replica", "node/link", "node/counters"],
-    "node/listener": CONTRACT + ["node/replica/reader.h", "node/replica/replica_format.h", "node/replica/sigbus.h", "node/link", "node/counters"],
+    "node/listener": CONTRACT + ["node/replica/reader.h", "node/replica/replica_format.h", "node/replica/damage.h", "node/link", "node/counters"],
     "node/worker": CONTRACT + ["node/link", "node/counters"],
     "admin-cli": CONTRACT,
 }
@@ -51,7 +51,7 @@ HEADER_BANNED = [r"<pqxx/", r"<grpcpp/", r"\.grpc\.pb\.h"]
 
 BANNED = [
     (r"\bthrow\b(?!\(\))", "no throw in our code: return absl::Status", ["tests/"]),
-    (r"\bnew [A-Z_a-z:]+[({<]", "no raw new: std::make_unique", ["control/api/", "tests/"]),
+    (r"(?<!_ptr<)(?<!>\()\bnew [A-Z_a-z:]+[({<]", "no raw new: std::make_unique", ["control/api/", "tests/"]),
     (r"\bsleep_for\b|\busleep\(|[^_]\bsleep\(", "no sleeps: wait for what you wait for, with a deadline", ["tests/"]),
     (r"\bstd::system\(|\bpopen\(", "no shell", []),
     (r"\bstrcpy\(|\bsprintf\(|\bstrcat\(", "no unbounded C strings", []),
