@@ -117,7 +117,13 @@ absl::Status ControlLink::OnSetup(const v1::ListenerSetup& setup) {
     auto started = LoopSet::Start(
         setup, {.counters = counters_, .outbox = outbox_, .launcher_uid = MakerOf(channel_.fd())});
     if (!started.ok()) {
-      // Without a replica there is nothing to serve by: the agent starts the listener again.
+      // Without a replica there is nothing to serve by: the agent takes another generation into
+      // service and starts the listener again.
+      if (absl::IsDataLoss(started.status())) {
+        v1::ListenerToAgent message;
+        message.mutable_damaged()->set_reason(std::string(started.status().message()));
+        sending_.Send(message).IgnoreError();
+      }
       End(started.status());
       return started.status();
     }

@@ -12,7 +12,6 @@
 #include "node/counters/counter_memory.h"
 #include "node/link/inherited_fds.h"
 #include "node/listener/control_link.h"
-#include "node/replica/damage.h"
 #include "proto/base/log.h"
 #include "proto/base/unique_fd.h"
 
@@ -70,9 +69,6 @@ int Serve() {
                      {{"err", std::string(link.ended().message())}});
   }
   if (link.loops() == nullptr) {
-    if (absl::IsDataLoss(link.ended())) {
-      return croft::node::replica::kExitReplicaDamaged;
-    }
     return link.ended().ok() ? 0 : 1;
   }
   link.loops()->Close(kFinishWithin);
