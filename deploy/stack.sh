@@ -50,12 +50,13 @@ control_pid=
 start_control() {
   mkdir -p "$1"
   local listen=127.0.0.1:0
-  [ -s "$1/listen" ] && listen=$(cat "$1/listen")
+  [ -s "$1.address" ] && listen=$(cat "$1.address")  # a control that comes back is where the nodes look for it
   rm -f "$1/listen"
   "$bin/croft-control" --data-dir "$1" --listen "$listen" >> "$1.log" 2>&1 &
   control_pid=$!
   export CROFT_CONFIG=$1/operator.yaml
   wait_until 60 "control answers (see $1.log)" control_answers "$1" || return 1
+  cp "$1/listen" "$1.address"
 }
 control_answers() {
   kill -0 "$control_pid" 2> /dev/null || return 0
