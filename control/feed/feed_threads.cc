@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 
 #include "proto/base/log.h"
@@ -24,6 +26,14 @@ void RunRounds(const std::stop_token& stop, Feed& feed) {
   }
 }
 
+// Ends early when told to stop.
+void Pause(const std::stop_token& stop, milliseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  stopped.wait_for(lock, stop, time, [] { return false; });
+}
+
 void RunNotifications(const std::stop_token& stop, Feed& feed, store::Store& store) {
   ::pthread_setname_np(::pthread_self(), "feed-notify");
   Backoff backoff({.first = milliseconds(50), .most = milliseconds(2000)});
@@ -40,7 +50,7 @@ void RunNotifications(const std::stop_token& stop, Feed& feed, store::Store& sto
               {{"err", std::string(notified.status().message())}});
     // What was missed meanwhile is found by looking.
     feed.OnNotify();
-    std::this_thread::sleep_for(backoff.Next());
+    Pause(stop, backoff.Next());
   }
 }
 
