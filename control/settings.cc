@@ -50,8 +50,11 @@ void AddOptions(CLI::App& app, Settings& settings) {
   app.add_option("--advertise", settings.advertise,
                  "Name by which nodes and operators reach this instance; repeat for more")
       ->type_name("HOST");
-  app.add_option("--database-url", settings.database_url,
-                 "PostgreSQL to use (libpq URL); without it a private one is run")
+  app.add_option(
+         "--database-url", settings.database_url,
+         "PostgreSQL to use (libpq URL); without it a private one is run. A password is better "
+         "given in the environment, which no other user can list")
+      ->envname("CROFT_DATABASE_URL")
       ->type_name("URL");
   app.add_option("--key-file", settings.key_file,
                  "Key-encryption key, mode 0600, made if absent; default DATA_DIR/key")

@@ -18,7 +18,7 @@ namespace croft::control::api {
 namespace {
 
 // How long calls under way may take to end when the server stops.
-constexpr std::chrono::seconds kGrace{2};
+constexpr std::chrono::milliseconds kGrace{1'000};
 // A dead connection is noticed within this, also when the peer's machine is gone.
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
