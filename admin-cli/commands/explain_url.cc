@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "admin-cli/invocation.h"
 #include "croft/v1/site.pb.h"
@@ -35,20 +36,23 @@ void PrintTable(const v1::ExplainUrlResponse& answer) {
   }
   Line("file", answer.file());
   Line("on the node", answer.node_path());
-  if (!answer.settings().empty()) {
-    std::printf("\n%-34s %-34s %s\n", "SETTING", "VALUE", "FROM");
-  }
+  std::vector<std::vector<std::string>> settings;
   for (const auto& setting : answer.settings()) {
-    std::printf("%-34s %-34s %s\n", setting.path().c_str(), setting.value().c_str(),
-                setting.origin().c_str());
+    settings.push_back(
+        {setting.path(), setting.value().empty() ? "-" : setting.value(), setting.origin()});
   }
-  if (!answer.nodes().empty()) {
-    std::printf("\n%-34s %-14s %10s %10s\n", "NODE", "CONNECTION", "APPLIED", "SERVING");
-  }
+  std::vector<std::vector<std::string>> nodes;
   for (const auto& node : answer.nodes()) {
-    std::printf("%-34s %-14s %10ld %10ld\n", node.node().c_str(), node.connection().c_str(),
-                static_cast<long>(node.applied_revision()),
-                static_cast<long>(node.serving_revision()));
+    nodes.push_back({node.node(), node.connection(), std::to_string(node.applied_revision()),
+                     std::to_string(node.serving_revision())});
+  }
+  if (!settings.empty()) {
+    std::printf("\n");
+    TablePrinter({"SETTING", "VALUE", "FROM"}, Format::kTable).Print(settings);
+  }
+  if (!nodes.empty()) {
+    std::printf("\n");
+    TablePrinter({"NODE", "CONNECTION", "APPLIED", "SERVING"}, Format::kTable).Print(nodes);
   }
 }
 

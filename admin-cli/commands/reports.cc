@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -63,6 +64,18 @@ std::string CounterCell(const v1::InstanceCounters& instance, const std::string&
     }
   }
   return "-";
+}
+
+// "create farms/main/sites/shop"; of a bulk change the first ones and how many more.
+std::string WhatOf(const v1::Change& change) {
+  constexpr int kShown = 3;
+  std::string what;
+  for (int i = 0; i < std::min(kShown, change.resources_size()); ++i) {
+    const auto& resource = change.resources(i);
+    what += (i == 0 ? "" : ", ") + resource.action() + " " + resource.name();
+  }
+  const int more = change.resources_size() - kShown;
+  return more > 0 ? what + fmt::format(" and {} more", more) : what;
 }
 
 }  // namespace
@@ -164,13 +177,9 @@ ExitCode ListChanges(ApiClient& client, const Invocation& invocation) {
   }
   Rows rows;
   for (const auto& change : response.changes()) {
-    std::string what;
-    for (const auto& resource : change.resources()) {
-      what += (what.empty() ? "" : ", ") + resource.action() + " " + resource.name();
-    }
     rows.push_back({std::to_string(change.revision()),
-                    google::protobuf::util::TimeUtil::ToString(change.time()), change.who(), what,
-                    change.reason()});
+                    google::protobuf::util::TimeUtil::ToString(change.time()), change.who(),
+                    WhatOf(change), change.reason()});
   }
   TablePrinter({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, invocation.format).Print(rows);
   return ExitCode::kDone;
