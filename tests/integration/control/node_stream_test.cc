@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <future>
 #include <string>
 
 #include "croft/node/v1/feed.grpc.pb.h"
@@ -324,6 +325,46 @@ TEST_F(ControlNodes, CertificateOfAStrangerFailsTheHandshake) {
   EXPECT_EQ(
       stranger.Call<v1::ListFarmsRequest>("croft.v1.FarmService/ListFarms", "", farms).error_code(),
       StatusCode::UNAVAILABLE);
+}
+
+TEST_F(ControlNodes, StreamsThatComeAndGoLeaveControlWell) {
+  const EnrolledNode enrolled = EnrollNode(web1_);
+  const std::int64_t revision = CreateSite("shop");
+  for (int i = 0; i < 40; ++i) {
+    FakeNode node(control_, enrolled);  // gone at some point of being opened
+    if (i % 2 == 0) {
+      node.Hello();
+    }
+    if (i % 8 == 0) {
+      EXPECT_TRUE(node.ReadUntil(revision));
+    }
+  }
+  FakeNode node(control_, enrolled);
+  node.Hello();
+  EXPECT_TRUE(node.ReadUntil(revision));
+}
+
+TEST_F(ControlNodes, StoppingControlEndsStreamsAndWaitsThatAreUnderWay) {
+  const EnrolledNode enrolled = EnrollNode(web1_);
+  const std::int64_t revision = CreateSite("shop");
+  FakeNode node(control_, enrolled);
+  node.Hello();
+  ASSERT_TRUE(node.ReadUntil(revision));
+  auto waiting = std::async(std::launch::async, [this, revision] {
+    v1::WaitForRevisionResponse waited;
+    return client_->Call<v1::WaitForRevisionRequest>(
+        "croft.v1.ChangeService/WaitForRevision",
+        "farm: '" + farm_ +
+            "' level: SERVING timeout_ms: 15000 revision: " + std::to_string(revision + 1000),
+        waited);
+  });
+  // Once control answers this, it has the wait before it, or refuses it while stopping; both must
+  // end.
+  GetNode(web1_);
+  control_.Stop();
+  EXPECT_FALSE(waiting.get().ok());
+  EXPECT_FALSE(node.Finish().ok());
+  control_.Start();
 }
 
 TEST_F(ControlNodes, WhatWasAcknowledgedIsThereAfterKill9AndTheNodeGoesOn) {
