@@ -7,6 +7,7 @@
 #include <pqxx/notification>
 #include <pqxx/prepared_statement>
 #include <pqxx/result>
+#include <pqxx/stream_to>
 #include <utility>
 
 #include "control/store/pg_error.h"
@@ -233,6 +234,24 @@ absl::StatusOr<Rows> Connection::Query(std::string_view sql, const Params& param
     rows.impl_->result =
         session.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(params.values()));
     return rows;
+  } catch (...) {
+    return Failed();
+  }
+}
+
+absl::Status Connection::Copy(std::string_view table, const std::vector<std::string>& columns,
+                              const std::vector<CopyRow>& rows) {
+  if (absl::Status usable = CheckUsable(); !usable.ok()) {
+    return usable;
+  }
+  try {
+    pqxx::nontransaction session(impl_->connection);
+    pqxx::stream_to stream(session, std::string(table), columns);
+    for (const CopyRow& row : rows) {
+      stream << row;
+    }
+    stream.complete();
+    return absl::OkStatus();
   } catch (...) {
     return Failed();
   }

@@ -6,6 +6,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -75,6 +76,12 @@ class Connection {
   // One or several statements without parameters.
   absl::Status Execute(std::string_view sql);
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params = Params());
+
+  // The one thing that is written in bulk: ten values of text, a null pointer for NULL.
+  using CopyRow = std::array<const char*, 10>;
+  // By COPY: the fastest way in, and all or nothing.
+  absl::Status Copy(std::string_view table, const std::vector<std::string>& columns,
+                    const std::vector<CopyRow>& rows);
 
   absl::Status Listen(std::string_view channel);
   // Notifications that came within the time.

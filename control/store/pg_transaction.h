@@ -48,6 +48,10 @@ class PgTransaction final : public Transaction {
                              const std::vector<std::string>& resource_names) override;
 
  private:
+  // InsertMany's two ways: all of them, or already_exists; and those whose name is free, more
+  // slowly.
+  absl::Status CopyRows(const std::vector<StoredResource>& rows);
+  absl::StatusOr<std::vector<std::string>> InsertFreeNames(const std::vector<StoredResource>& rows);
   absl::StatusOr<std::optional<StoredResource>> FindLocked(std::string_view name,
                                                            std::string_view lock);
   // After COMMIT lost its connection: what became of it.
