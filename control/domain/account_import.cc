@@ -30,12 +30,12 @@ std::string Message(const absl::Status& status) { return std::string(status.mess
 
 }  // namespace
 
-absl::Status AccountImport::Run() {
+absl::Status AccountImport::Run(bool look_first) {
   absl::Status status = FindFarm();
   if (status.ok()) {
     status = CheckRows();
   }
-  if (status.ok()) {
+  if (status.ok() && look_first) {
     status = TakeOutExisting();
   }
   if (status.ok()) {
@@ -307,7 +307,8 @@ absl::Status AccountImport::InsertRows() {
   if (!taken.ok()) {
     return taken.status();
   }
-  // Created by someone else since they were looked up.
+  met_existing_ = !taken->empty();
+  // Having looked: created by someone else since then.
   const std::unordered_set<std::string> names(taken->begin(), taken->end());
   for (const Candidate* candidate : new_candidates_) {
     if (names.contains(candidate->name)) {
@@ -324,13 +325,19 @@ absl::StatusOr<v1::ImportAccountsResponse> Resources::ImportAccounts(
     const Caller& caller, const v1::ImportAccountsRequest& batch) {
   constexpr int kAttemptsMax = 5;
   absl::Status status;
+  // Most batches are all new: looking first would cost them a fifth of their time.
+  bool look_first = false;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto transaction = store_.Begin();
     if (!transaction.ok()) {
       return transaction.status();
     }
     AccountImport import({store_, **transaction}, batch);
-    status = import.Run();
+    status = import.Run(look_first);
+    if (status.ok() && import.met_existing() && !look_first) {
+      look_first = true;
+      continue;
+    }
     v1::ImportAccountsResponse response = import.response();
     if (status.ok() && (response.created() == 0 || batch.validate_only())) {
       return response;

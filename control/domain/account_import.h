@@ -21,7 +21,11 @@ class AccountImport {
       : context_(context), batch_(batch) {}
 
   // Writes the good rows into the transaction; fails only when the batch as a whole can't go on.
-  absl::Status Run();
+  // `look_first`: asks which accounts exist before it draws homes for the others.
+  absl::Status Run(bool look_first);
+  // Without having looked: some accounts existed. The transaction is to be abandoned, with the
+  // homes it drew for them, and the batch run again.
+  bool met_existing() const { return met_existing_; }
 
   const v1::ImportAccountsResponse& response() const { return response_; }
 
@@ -56,6 +60,7 @@ class AccountImport {
   const RuleContext context_;
   const v1::ImportAccountsRequest& batch_;
   v1::ImportAccountsResponse response_;
+  bool met_existing_ = false;
   std::int64_t farm_uid_ = 0;
   std::string farm_;
   std::vector<Candidate> candidates_;
