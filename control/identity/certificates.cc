@@ -122,7 +122,7 @@ absl::Status AddText(GENERAL_NAMES* names, int type, std::string_view text) {
   if (sk_GENERAL_NAME_push(names, name.get()) <= 0) {
     return OpensslError("make a certificate's name");
   }
-  name.release();  // the stack's now
+  static_cast<void>(name.release());  // the stack's now
   return absl::OkStatus();
 }
 
@@ -140,7 +140,7 @@ absl::Status AddHost(GENERAL_NAMES* names, const std::string& host) {
   if (sk_GENERAL_NAME_push(names, name.get()) <= 0) {
     return OpensslError("make a certificate's name");
   }
-  name.release();
+  static_cast<void>(name.release());
   return absl::OkStatus();
 }
 

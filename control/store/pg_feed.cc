@@ -79,10 +79,11 @@ absl::StatusOr<FeedHead> PgStore::GetHead() {
   FeedHead head;
   const absl::Status status = Run([&](Connection& connection) {
     auto read = ReadHead(connection);
-    if (read.ok()) {
-      head = *std::move(read);
+    if (!read.ok()) {
+      return read.status();
     }
-    return read.status();
+    head = *std::move(read);
+    return absl::OkStatus();
   });
   if (!status.ok()) {
     return status;

@@ -86,10 +86,11 @@ absl::StatusOr<Rows> PgStore::Query(std::string_view sql, const Params& params) 
   Rows answer;
   const absl::Status status = Run([&](Connection& connection) {
     auto rows = connection.Query(sql, params);
-    if (rows.ok()) {
-      answer = *std::move(rows);
+    if (!rows.ok()) {
+      return rows.status();
     }
-    return rows.status();
+    answer = *std::move(rows);
+    return absl::OkStatus();
   });
   if (!status.ok()) {
     return status;

@@ -372,11 +372,14 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason) {
     last_good.revision = 0;
   }
   auto stopped = StoppedBody(record, last_good.body);
+  if (!stopped && !foreign) {
+    return absl::OkStatus();
+  }
   if (stopped) {
     last_good.body = *std::move(stopped);
     NoteChanged(key);
   }
-  return stopped || foreign ? transaction_->ReplaceHeld(key, last_good) : absl::OkStatus();
+  return transaction_->ReplaceHeld(key, last_good);
 }
 
 absl::Status FeedApplier::Release(replica::Key key) {

@@ -136,7 +136,7 @@ void LauncherClient::Kill(std::uint64_t process_id, int signal) {
   v1::LauncherRequest request;
   request.mutable_kill()->set_process_id(process_id);
   request.mutable_kill()->set_signal(signal);
-  Request(std::move(request), [process_id](absl::StatusOr<Answer> answer) {
+  Request(std::move(request), [process_id](const absl::StatusOr<Answer>& answer) {
     if (!answer.ok()) {
       log::Warn("agent", "process cannot be killed",
                 {{"process", std::to_string(process_id)}, {"err", answer.status().ToString()}});
@@ -167,7 +167,7 @@ void LauncherClient::CloseEndpoint(const std::string& ip, std::uint16_t port) {
   v1::LauncherRequest request;
   request.mutable_close_endpoint()->set_ip(ip);
   request.mutable_close_endpoint()->set_port(port);
-  Request(std::move(request), [ip, port](absl::StatusOr<Answer> answer) {
+  Request(std::move(request), [ip, port](const absl::StatusOr<Answer>& answer) {
     if (!answer.ok()) {
       log::Warn("agent", "endpoint cannot be closed",
                 {{"ip", ip}, {"port", std::to_string(port)}, {"err", answer.status().ToString()}});

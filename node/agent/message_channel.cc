@@ -109,7 +109,7 @@ void MessageChannel::Flush() {
   }
 }
 
-void MessageChannel::Fail(absl::Status status) {
+void MessageChannel::Fail(const absl::Status& status) {
   if (closed_) {
     return;
   }

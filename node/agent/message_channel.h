@@ -54,7 +54,7 @@ class MessageChannel : public std::enable_shared_from_this<MessageChannel> {
   void OnReadable();
   void WaitWritable();
   void Flush();
-  void Fail(absl::Status status);
+  void Fail(const absl::Status& status);
   absl::Status SendNow(const google::protobuf::MessageLite& message,
                        const std::vector<UniqueFd>& descriptors);
 

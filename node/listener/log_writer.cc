@@ -41,7 +41,7 @@ bool WriteAll(int fd, std::string_view bytes) {
 
 }  // namespace
 
-LogWriter::LogWriter(std::string directory, counters::Row node) : node_(node) {
+LogWriter::LogWriter(const std::string& directory, counters::Row node) : node_(node) {
   files_[0].path = directory + "/request.log";
   files_[0].fields = kRequestLogFields;
   files_[1].path = directory + "/error.log";

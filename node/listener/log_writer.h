@@ -23,7 +23,7 @@ enum class LogFile : std::uint8_t { kRequest, kError };
 class LogWriter {
  public:
   // Files request.log and error.log in `directory`. `node` counts the lines.
-  LogWriter(std::string directory, counters::Row node);
+  LogWriter(const std::string& directory, counters::Row node);
   // Writes what is queued.
   ~LogWriter();
 

@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<LoopSet>> LoopSet::Start(const v1::ListenerSetup&
 }
 
 LoopSet::LoopSet(Key, const v1::ListenerSetup& setup, const Dependencies& dependencies,
-                 std::shared_ptr<const replica::Reader> reader)
+                 const std::shared_ptr<const replica::Reader>& reader)
     : logs_(setup.log_path(), NodeRow(dependencies.counters)),
       shared_{
           .node_name = setup.node_name(),

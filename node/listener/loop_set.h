@@ -56,7 +56,7 @@ class LoopSet {
  public:
   // For Start.
   LoopSet(Key, const v1::ListenerSetup& setup, const Dependencies& dependencies,
-          std::shared_ptr<const replica::Reader> reader);
+          const std::shared_ptr<const replica::Reader>& reader);
 
  private:
   LogWriter logs_;

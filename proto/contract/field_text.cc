@@ -250,10 +250,11 @@ bool HasShortForm(const Descriptor& type) {
 absl::Status ParseShortForm(std::string_view text, Message& message) {
   if (auto* binding = dynamic_cast<v1::Binding*>(&message)) {
     auto parsed = ParseBinding(text);
-    if (parsed.ok()) {
-      *binding = *std::move(parsed);
+    if (!parsed.ok()) {
+      return parsed.status();
     }
-    return parsed.status();
+    *binding = *std::move(parsed);
+    return absl::OkStatus();
   }
   if (auto* root = dynamic_cast<v1::Root*>(&message)) {
     *root = ParseRoot(text);
