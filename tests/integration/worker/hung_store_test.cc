@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/integration/worker/worker_process.h"
+#include "tests/sanitizer.h"
 
 namespace croft::node::worker {
 namespace {
@@ -114,7 +115,7 @@ TEST_F(HungStoreTest, HurtsOnlyItsOwnContentAndHeals) {
   for (int i = 0; i < 60; ++i) {
     waiting.push_back(SubmitHanging("/page.txt"));
   }
-  EXPECT_LT(SlowestLocal(), 200ms);
+  EXPECT_LT(SlowestLocal(), 200ms * kSanitizerFactor);
   const auto start = Clock::now();
   for (const std::int32_t stream : waiting) {
     const ClientResponse response = worker_.client().Await(stream);
@@ -130,7 +131,7 @@ TEST_F(HungStoreTest, HurtsOnlyItsOwnContentAndHeals) {
     EXPECT_EQ(GetHanging("/page.txt").status, 503);
     EXPECT_LT(Clock::now() - asked, 250ms);
   }
-  EXPECT_LT(SlowestLocal(), 200ms);
+  EXPECT_LT(SlowestLocal(), 200ms * kSanitizerFactor);
 
   store_->Continue();
   EXPECT_TRUE(Eventually([&] { return GetHanging("/page.txt").body == "remote page"; }, 5s));
@@ -141,7 +142,7 @@ TEST_F(HungStoreTest, DoesNotHoldUpTheEndOfTheProcess) {
   EXPECT_EQ(GetHanging("/page.txt").status, 200);
   store_->Stop();
   const std::int32_t stream = SubmitHanging("/page.txt");
-  EXPECT_LT(SlowestLocal(), 200ms);
+  EXPECT_LT(SlowestLocal(), 200ms * kSanitizerFactor);
   ::kill(worker_.pid(), SIGTERM);
   EXPECT_EQ(worker_.client().Await(stream).status, 503);
   store_->Continue();  // a thread inside the kernel ends only then

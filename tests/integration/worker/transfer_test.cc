@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/integration/worker/worker_process.h"
+#include "tests/sanitizer.h"
 
 namespace croft::node::worker {
 namespace {
@@ -18,8 +19,8 @@ namespace fs = std::filesystem;
 using counters::WorkerCounter;
 
 constexpr std::int64_t kMebibyte = 1 << 20;
-// Far below what the files in flight would take, with room for a sanitizer.
-constexpr std::int64_t kMemoryKibMax = 128 * 1024;
+// Far below what the files in flight would take.
+constexpr std::int64_t kMemoryKibMax = 128 * 1024 * kSanitizerFactor;
 
 std::string Numbered(std::size_t size) {
   std::string text;
