@@ -41,13 +41,18 @@ start_nginx() {
     echo "}"
   } > "$1/nginx.conf"
   nginx -c "$1/nginx.conf" -p "$1" || return 1
+  # The file comes once the daemon runs, seconds later with many server blocks.
+  wait_until 60 "nginx runs" test -s "$1/nginx.pid" || return 1
   nginx_pid=$(cat "$1/nginx.pid")
 }
 nginx_workers() { pgrep -P "$nginx_pid"; }
 stop_nginx() {
-  [ -n "$nginx_pid" ] && kill -QUIT "$nginx_pid" 2> /dev/null
+  [ -n "$nginx_pid" ] || return 0
+  kill -TERM "$nginx_pid" 2> /dev/null
+  wait_until 60 "nginx ends" nginx_is_gone
   nginx_pid=
 }
+nginx_is_gone() { ! kill -0 "$nginx_pid" 2> /dev/null; }
 
 # loaded URL CONNECTIONS SECONDS [wrk options]: prints requests and failures.
 loaded() {
