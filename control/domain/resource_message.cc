@@ -204,6 +204,18 @@ FieldMask MaskOfSetFields(const Message& resource) {
   return mask;
 }
 
+void FillImmutable(const Message& current, Message& next) {
+  const Descriptor& type = *next.GetDescriptor();
+  const Reflection& reflection = *next.GetReflection();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (RuleOf(field).immutable() && reflection.HasField(current, &field) &&
+        !reflection.HasField(next, &field)) {
+      CopyField(current, field, next);
+    }
+  }
+}
+
 std::vector<v1::FieldViolation> KeepImmutable(const Message& current, Message& next) {
   std::vector<v1::FieldViolation> violations;
   const Descriptor& type = *next.GetDescriptor();

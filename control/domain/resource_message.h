@@ -40,6 +40,10 @@ void ClearOutputOnly(google::protobuf::Message& resource);
 // (AIP-134).
 google::protobuf::FieldMask MaskOfSetFields(const google::protobuf::Message& resource);
 
+// Gives `next` the immutable fields that it leaves empty as `current` has them, so that replacing
+// everything doesn't mean changing what is fixed. To be done before Normalize fills in defaults.
+void FillImmutable(const google::protobuf::Message& current, google::protobuf::Message& next);
+
 // Puts immutable fields of `next` back to what `current` has where `next` leaves them empty; a
 // violation for each that would change.
 std::vector<v1::FieldViolation> KeepImmutable(const google::protobuf::Message& current,

@@ -28,6 +28,7 @@ absl::StatusOr<MessagePtr> Merge(const Message& current, const Message& input,
   }
   SetText(*next, "name", GetText(current, "name"));
   SetText(*next, "etag", GetText(current, "etag"));
+  FillImmutable(current, *next);
   contract::Normalize(*next);
   std::vector<v1::FieldViolation> violations = KeepImmutable(current, *next);
   const std::vector<v1::FieldViolation> others = contract::Validate(*next);

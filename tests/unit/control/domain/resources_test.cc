@@ -153,6 +153,24 @@ TEST_F(ResourcesTest, TheStarMaskReplacesEverythingButWhatIsFixed) {
   Create("farms/main", "c", ASite("a.example"));
 }
 
+TEST_F(ResourcesTest, TheStarMaskKeepsTheOrganizationAndTheHome) {
+  Create("", "acme", v1::Organization());
+  v1::Site site = ASite("a.example");
+  site.set_organization("organizations/acme");
+  v1::Site change = ASite("b.example");
+  change.set_name(Create("farms/main", "a", site).name());
+  const auto updated = TryUpdate(change, {"*"});
+  ASSERT_TRUE(updated.ok()) << updated.status();
+  EXPECT_EQ(updated->organization(), "organizations/acme");
+  const v1::Account bob = Create("farms/main", "bob", v1::Account());
+  v1::Account suspended;
+  suspended.set_name(bob.name());
+  suspended.set_state(v1::SUSPENDED);
+  const auto account = TryUpdate(suspended, {"*"});
+  ASSERT_TRUE(account.ok()) << account.status();
+  EXPECT_EQ(account->home().path(), bob.home().path());
+}
+
 TEST_F(ResourcesTest, AnUpdateThatChangesNothingMakesNoChange) {
   const v1::Site site = Create("farms/main", "a", ASite("a.example"));
   const auto revision = Revision();
