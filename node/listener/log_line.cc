@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "proto/contract/text_rules.h"
+
 namespace croft::node::listener {
 namespace {
 
@@ -48,10 +50,11 @@ void AppendLogValue(std::string_view value, std::string& out) {
   }
   const std::size_t start = out.size();
   out.append(value);
-  // Bytes above 0x7f are UTF-8 and stay.
+  const bool ascii = std::all_of(value.begin(), value.end(), [](char c) { return c >= 0; });
+  const bool utf8 = ascii || contract::IsUtf8(value);
   std::replace_if(
       out.begin() + static_cast<std::ptrdiff_t>(start), out.end(),
-      [](char c) { return (c >= 0 && c <= ' ') || c == 0x7f; }, '+');
+      [utf8](char c) { return c < 0 ? !utf8 : c <= ' ' || c == 0x7f; }, '+');
 }
 
 void AppendRequestLine(const LoggedRequest& request, const RequestLogEntry& entry,

@@ -56,7 +56,8 @@ void AppendRequestLine(const LoggedRequest& request, const RequestLogEntry& entr
                        std::string& out);
 void AppendErrorLine(const LoggedRequest& request, const ErrorLogEntry& entry, std::string& out);
 
-// One field: space and what is not printable become "+", empty becomes "-", too long becomes "...".
+// One field, UTF-8: space, what is not printable and the bytes above 0x7f of a value in another
+// encoding become "+", empty becomes "-", too long becomes "...".
 void AppendLogValue(std::string_view value, std::string& out);
 
 // "#Software: Croft" and what follows it at each opening of a file.

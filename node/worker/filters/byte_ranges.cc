@@ -22,6 +22,13 @@ std::string_view Trim(std::string_view text) {
   return text.substr(start, text.find_last_not_of(" \t") - start + 1);
 }
 
+// Names of range units know no case.
+bool IsBytesUnit(std::string_view unit) {
+  constexpr std::string_view kBytes = "bytes";
+  return std::equal(unit.begin(), unit.end(), kBytes.begin(), kBytes.end(),
+                    [](char given, char lower) { return (given | 0x20) == lower; });
+}
+
 // Digits only; a number too large becomes the largest.
 std::optional<std::int64_t> ParsePosition(std::string_view digits) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -126,7 +133,7 @@ void MakeMultipart(const std::vector<ByteRange>& ranges, std::int64_t size,
 RangeSelection SelectRanges(std::string_view header, std::int64_t size) {
   RangeSelection selection;
   const std::size_t equals = header.find('=');
-  if (equals == std::string_view::npos || Trim(header.substr(0, equals)) != "bytes") {
+  if (equals == std::string_view::npos || !IsBytesUnit(Trim(header.substr(0, equals)))) {
     return selection;
   }
   std::string_view rest = header.substr(equals + 1);

@@ -56,7 +56,9 @@ TEST(ByteRanges, SelectsFromAFileOfAHundredBytes) {
       {"bytes=--5", "whole"},
       {"bytes=+1-2", "whole"},
       {"items=0-9", "whole"},
-      {"Bytes=0-9", "whole"},
+      {"byte=0-9", "whole"},
+      {"Bytes=0-9", "0-9"},
+      {"BYTES=0-9", "0-9"},
   };
   for (const auto& [header, expected] : cases) {
     EXPECT_EQ(Show(SelectRanges(header, 100)), expected) << header;
