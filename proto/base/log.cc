@@ -28,16 +28,17 @@ spdlog::level::level_enum LevelFromEnvironment() {
   return text == nullptr ? spdlog::level::info : spdlog::level::from_str(text);
 }
 
+// Never destroyed: a thread that outlives main may still log while the process exits.
 spdlog::logger& Sink() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>(
+  static spdlog::logger& logger = *[] {
+    auto made = std::make_unique<spdlog::logger>(
         "croft", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ level=%l pid=%P %v", spdlog::pattern_time_type::utc);
     made->set_level(LevelFromEnvironment());
     made->flush_on(spdlog::level::debug);
-    return made;
+    return made.release();
   }();
-  return *logger;
+  return logger;
 }
 
 bool NeedsQuotes(std::string_view value) {
