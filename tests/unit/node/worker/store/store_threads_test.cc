@@ -66,7 +66,8 @@ struct Scene {
 };
 
 Scene& NewScene() {
-  static std::vector<std::unique_ptr<Scene>> scenes;
+  // Never destroyed: the threads of a store are not waited for, not even at exit.
+  static auto& scenes = *std::make_unique<std::vector<std::unique_ptr<Scene>>>().release();
   scenes.push_back(std::make_unique<Scene>());
   Scene& scene = *scenes.back();
   scene.threads = std::make_shared<StoreThreads>("test",
