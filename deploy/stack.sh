@@ -104,6 +104,40 @@ stop_stack() {
   fi
 }
 
+# keep_running: as systemd does where Croft is installed, starts again what ends: control, and node I of $data_dir/webI. Returns never.
+keep_running() {
+  local i
+  while :; do
+    wait -n "$control_pid" "${node_pids[@]}" 2> /dev/null
+    sleep 1 &
+    wait $!
+    if ! kill -0 "$control_pid" 2> /dev/null; then
+      say "control has ended and is started again (see $data_dir/control.log)"
+      start_control "$data_dir/control"
+    fi
+    for i in "${!node_pids[@]}"; do
+      kill -0 "${node_pids[$i]}" 2> /dev/null && continue
+      say "web$i has ended and is started again (see $data_dir/web$i.log)"
+      start_node "$i" "$data_dir/web$i"
+    done
+  done
+}
+
+# same_as_before NAME VALUE: what a kept --data-dir was made with must be given again.
+same_as_before() {
+  local file=$data_dir/$1
+  if [ -e "$file" ] && [ "$(cat "$file")" != "$2" ]; then
+    die "$data_dir was made with $1 $(cat "$file"), not $2; give that again, or another --data-dir"
+  fi
+  printf '%s\n' "$2" > "$file"
+}
+
+# port_is_free IP PORT: nobody answers there.
+port_is_free() { ! (: > "/dev/tcp/$1/$2") 2> /dev/null || die "port $2 of $1 is taken; choose another with --http-port"; }
+
+# What the nodes complained of, before their logs go.
+show_complaints() { grep -hE 'level=(error|warning)' "$data_dir"/web*.log | tail -n 5 >&2; }
+
 # Every process below a pid, the pid first.
 descendants() {
   local child
