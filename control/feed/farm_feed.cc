@@ -207,6 +207,10 @@ absl::Status FarmFeed::Decide(Session& session) {
     }
     known = *answer;
   }
+  if (known) {
+    session.of_this_history = true;
+    ShowMarks(session, context_.marks);
+  }
   if (hello.has_partial_delta()) {
     const auto answer = context_.store.KnowsPosition(hello.partial_delta());
     if (!answer.ok()) {

@@ -254,8 +254,8 @@ void FeedLoop::OnHello(Session& session, const node::v1::Hello& hello) {
   local.marks.connected = true;
   local.marks.ever_connected = true;
   local.marks.sent_revision = hello.position().revision();
-  local.marks.applied_revision = hello.position().revision();
-  local.marks.serving_revision = 0;
+  session.applied_revision = hello.position().revision();
+  ShowMarks(session, marks_);
   local.refused = session.refused;
   local.problem.clear();
   local.version = hello.version();
@@ -263,8 +263,14 @@ void FeedLoop::OnHello(Session& session, const node::v1::Hello& hello) {
 }
 
 void FeedLoop::OnAck(Session& session, const node::v1::Ack& ack) {
+  if (!session.of_this_history) {
+    // The cut that ends the snapshot; what was served before it is of another history.
+    session.of_this_history = true;
+    session.serving_revision = 0;
+  }
+  session.applied_revision = ack.position().revision();
+  ShowMarks(session, marks_);
   LocalNode& local = marks_.Edit(session.node);
-  local.marks.applied_revision = ack.position().revision();
   for (const node::v1::RecordKey& released : ack.released()) {
     session.refused.erase({released.type(), released.uid()});
   }
@@ -276,10 +282,10 @@ void FeedLoop::OnAck(Session& session, const node::v1::Ack& ack) {
 }
 
 void FeedLoop::OnMarks(Session& session, const node::v1::Marks& marks) {
-  LocalNode& local = marks_.Edit(session.node);
-  local.marks.applied_revision = marks.applied_revision();
-  local.marks.serving_revision = marks.serving_revision();
-  local.problem = marks.problem();
+  session.applied_revision = marks.applied_revision();
+  session.serving_revision = marks.serving_revision();
+  ShowMarks(session, marks_);
+  marks_.Edit(session.node).problem = marks.problem();
 }
 
 void FeedLoop::ReportQuarantined(const Session& session, const node::v1::RecordResult& refused) {

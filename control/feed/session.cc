@@ -45,6 +45,12 @@ bool SendNext(Session& session, std::chrono::steady_clock::time_point now) {
   return whole;
 }
 
+void ShowMarks(const Session& session, NodeMarksBook& marks) {
+  LocalNode& local = marks.Edit(session.node);
+  local.marks.applied_revision = session.of_this_history ? session.applied_revision : 0;
+  local.marks.serving_revision = session.of_this_history ? session.serving_revision : 0;
+}
+
 void Close(Session& session, const absl::Status& status) {
   if (session.state != SessionState::kClosed) {
     session.state = SessionState::kClosed;

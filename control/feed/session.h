@@ -11,6 +11,7 @@
 
 #include "control/feed/delta.h"
 #include "control/feed/feed.h"
+#include "control/feed/node_marks.h"
 #include "control/feed/snapshot_source.h"
 
 namespace croft::control::feed {
@@ -40,6 +41,12 @@ struct Session {
   bool cut_due = false;
   bool welcomed = false;
 
+  // What the node says of itself. Its revisions mean something here only once it is known to be of
+  // this history: until then it has applied and serves nothing that anyone waits for.
+  bool of_this_history = false;
+  std::int64_t applied_revision = 0;
+  std::int64_t serving_revision = 0;
+
   // On its way, in this order.
   bool outstanding = false;
   std::deque<Message> urgent;  // at most a welcome and a heartbeat
@@ -67,6 +74,9 @@ void StartDelta(Session& session, std::shared_ptr<const Delta> delta);
 // Hands over the next message if there is one and none is outstanding. Returns whether a delta was
 // handed over to its end.
 bool SendNext(Session& session, std::chrono::steady_clock::time_point now);
+
+// Makes the node's marks known as far as they count.
+void ShowMarks(const Session& session, NodeMarksBook& marks);
 
 // Ends the stream from our side, once.
 void Close(Session& session, const absl::Status& status);

@@ -86,8 +86,10 @@ ListenerSupervisor::Options Agent::ListenerOptions() const {
 ListenerSupervisor::Hooks Agent::ListenerHooks() {
   return {.on_served =
               [this](const v1::Position& position) {
-                marks_.set_serving_revision(position.revision());
-                SendMarks();
+                if (position.epoch() == position_.epoch()) {
+                  marks_.set_serving_revision(position.revision());
+                  SendMarks();
+                }
               },
           .on_damaged = [this](const std::string& reason) { OnDamaged(reason); }};
 }
@@ -239,6 +241,9 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
     session_.SendAck(stream, *std::move(outcome.ack));
   }
   marks_.set_applied_revision(outcome.position.revision());
+  if (marks_.serving_revision() > marks_.applied_revision()) {
+    marks_.set_serving_revision(0);  // of a history that is no more
+  }
   if (outcome.problem != marks_.problem() && !outcome.problem.empty()) {
     log::Error("agent", "changes cannot be applied", {{"err", outcome.problem}});
   }
@@ -252,6 +257,9 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
 }
 
 void Agent::OnCommitted(const ApplyOutcome& outcome) {
+  if (position_.epoch() != outcome.position.epoch()) {
+    marks_.set_serving_revision(0);  // revisions of another history mean nothing in this one
+  }
   position_ = outcome.position;
   listener_.OnReplicaChanged(
       {.position = outcome.position, .keys = outcome.changed, .all = outcome.all});

@@ -285,6 +285,29 @@ TEST_F(FeedTest, WaitsForEveryNodeInService) {
   EXPECT_TRUE((*serving)->reached());
 }
 
+TEST_F(FeedTest, RevisionsOfAnotherHistoryAreNotWaitedFor) {
+  WriteSite("one");
+  node::v1::Hello hello;
+  *hello.mutable_position() = store_.GetHead()->position;
+  hello.mutable_position()->set_epoch(hello.position().epoch() + 1);
+  hello.mutable_position()->set_revision(Revision() + 10);
+  Link link = Connect(0, hello);
+  Serve(link, Revision() + 10);
+  const auto applied = Wait(v1::APPLIED);
+  const auto serving = Wait(v1::SERVING);
+  feed_->Step();
+  EXPECT_FALSE(*applied);
+  EXPECT_FALSE(*serving);
+  Run({&link});
+  EXPECT_EQ(link.position.revision(), Revision());
+  ASSERT_TRUE(*applied);
+  EXPECT_FALSE(*serving);
+  Serve(link, Revision());
+  feed_->Step();
+  ASSERT_TRUE(*serving);
+  EXPECT_TRUE((*serving)->reached());
+}
+
 TEST_F(FeedTest, AWaitListsLostAndDrainingNodesAndTimesOut) {
   Link a = ConnectSynced(0);
   Link lost = ConnectSynced(1);
