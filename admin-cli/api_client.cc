@@ -1,8 +1,10 @@
 #include "admin-cli/api_client.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -13,6 +15,38 @@
 namespace croft::admin_cli {
 namespace {
 
+// Longest wait for a connection. An operator sits before it.
+constexpr int kConnectTimeoutMs = 5'000;
+
+// Why no connection came about, in the operator's words; gRPC's own where they say more.
+std::string WhyUnreachable(const std::string& message) {
+  const auto has = [&](std::string_view text) { return message.find(text) != std::string::npos; };
+  if (has("certificate verify failed")) {
+    return "its certificate is not from the certificate authority of this context; give the "
+           "context "
+           "the ca.crt of that control's data directory";
+  }
+  if (has("Hostname Verification") || has("not verified") || has("Peer name")) {
+    return "its certificate is for other host names; connect by one of them, or start "
+           "croft-control "
+           "with --advertise HOST";
+  }
+  if (has("wrong version number")) {
+    return "what listens there does not speak TLS; is it croft-control's port?";
+  }
+  if (has("DNS resolution failed")) {
+    return "no such host name";
+  }
+  if (has("Connection refused")) {
+    return "nothing listens there (connection refused); is croft-control running?";
+  }
+  if (has("Handshake read failed") || has("Timeout") || has("imed out")) {
+    return "no answer within " + std::to_string(kConnectTimeoutMs / 1000) + " s";
+  }
+  const auto last = message.rfind("last error: ");
+  return last == std::string::npos ? message : message.substr(last + 12);
+}
+
 absl::Status FromGrpc(const grpc::Status& status, const std::string& control) {
   if (status.ok()) {
     return absl::OkStatus();
@@ -20,7 +54,14 @@ absl::Status FromGrpc(const grpc::Status& status, const std::string& control) {
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   std::string message = status.error_message();
   if (code == absl::StatusCode::kUnavailable && status.error_details().empty()) {
-    message = "control at " + control + " is unreachable: " + message;
+    // Only a call that never reached control fails by these words; others are control's own or of
+    // a connection that broke.
+    const bool connected =
+        message.find("failed to connect to all addresses") == std::string::npos &&
+        message.find("DNS resolution failed") == std::string::npos;
+    message =
+        "control at " + control +
+        (connected ? " cannot answer: " + message : " is unreachable: " + WhyUnreachable(message));
   }
   absl::Status result(code, message);
   v1::ErrorDetail detail;
@@ -37,6 +78,13 @@ absl::Status ToBuffer(const google::protobuf::Message& message, grpc::ByteBuffer
   return status.ok() ? absl::OkStatus() : absl::InternalError(status.error_message());
 }
 
+// gRPC's own log lines tell an operator nothing that the error does not; GRPC_VERBOSITY shows them.
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+    gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+  }
+}
+
 }  // namespace
 
 struct ApiClient::Connection {
@@ -51,10 +99,13 @@ struct ApiClient::Connection {
 };
 
 ApiClient::ApiClient(const Context& context) : connection_(std::make_unique<Connection>()) {
+  SilenceGrpc();
   grpc::SslCredentialsOptions tls;
   tls.pem_root_certs = context.ca;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
+  // gRPC gives one connection attempt at least this long.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   connection_->context = context;
   connection_->channel =
       grpc::CreateCustomChannel(context.control, grpc::SslCredentials(tls), arguments);

@@ -1,8 +1,13 @@
 #include "admin-cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "admin-cli/assignments.h"
@@ -24,7 +29,8 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"list", "List objects, events or changes, page by page",
      "  croft list sites\n  croft list accounts -o csv\n  croft list events --limit 20\n"
-     "  croft list changes farms/main/sites/shop\n",
+     "  croft list changes site shop -o json\n  croft list sites --farm -     (of all farms)\n"
+     "  croft list accounts -o name | xargs -n 100 croft suspend account\n",
      ListResources},
     {"get", "Show objects, or counters",
      "  croft get site shop -o yaml\n  croft get node web1 web2\n  croft get counters site shop\n"
@@ -38,14 +44,22 @@ constexpr Verb kVerbs[] = {
      "  croft create pool php max_concurrent_requests=100\n"
      "  croft create site shop bindings=*:80:shop.example root=content:shop pool=php "
      "--wait=serving\n"
-     "  croft create account bob\n",
+     "  croft create account bob\n"
+     "\nThe fields of a type, what they take and their defaults: croft explain TYPE, such as\n"
+     "  croft explain site\n  croft explain pool.processes\n",
      CreateResource},
     {"set", "Change fields of one object: key=value, key+=item, key-=item, key- (unset)",
      "  croft set site shop bindings+=*:80:www.shop.example settings.limits.max_body=50MB\n"
      "  croft set site shop settings.limits.max_body-\n"
-     "  croft set platform settings.timeouts.idle=60s --wait=applied\n",
+     "  croft set platform settings.timeouts.idle=60s --wait=applied\n"
+     "  croft set site shop paths[0].path=/big paths[0].settings.limits.max_body=1GB\n"
+     "  croft set pool php max_concurrent_requests=50 --replace     (all else back to its "
+     "default)\n"
+     "\nThe fields of a type, what they take and their defaults: croft explain TYPE\n",
      SetResource},
-    {"delete", "Delete objects", "  croft delete site shop\n  croft delete account bob ann\n",
+    {"delete", "Delete objects",
+     "  croft delete site shop\n  croft delete account bob ann\n"
+     "  croft delete site shop --if-etag 1a --reason 'moved away'\n",
      DeleteResources},
     {"start", "Start sites or pools", "  croft start pool php\n", StartResources},
     {"stop", "Stop sites or pools: they answer 503", "  croft stop site shop --wait=serving\n",
@@ -60,9 +74,12 @@ constexpr Verb kVerbs[] = {
      "  croft enroll node web1 > /etc/croft/join-token\n", EnrollNode},
     {"import", "Create accounts from a CSV file (columns name, organization, store, state)",
      "  croft import accounts people.csv --wait=applied\n", ImportAccountsFile},
-    {"explain", "Say what a URL leads to, which settings are in force and where each came from",
+    {"explain",
+     "Say what a URL leads to, which settings are in force and where each came from; or list the "
+     "fields of a type",
      "  croft explain url http://shop.example/docs/a.html\n"
-     "  croft explain url http://www.isp.example/~bob/ --ip 192.0.2.7\n",
+     "  croft explain url http://www.isp.example/~bob/ --ip 192.0.2.7\n"
+     "  croft explain site\n  croft explain site.settings.limits\n",
      ExplainUrl},
     {"top", "Show the busiest nodes, sites, pools, workers or stores",
      "  croft top site --limit 10\n  croft top pool --order-by rejected_queue_full_total\n", Top},
@@ -73,7 +90,8 @@ constexpr Verb kVerbs[] = {
 constexpr const char* kFooter =
     "Types: platform organization farm node site pool store account (list: also events, changes; "
     "get: also counters)\n"
-    "A name without \"/\" is of the farm given by --farm or the context; sizes and durations take "
+    "Their fields: croft explain TYPE. A name without \"/\" is of the farm given by --farm or the "
+    "context; sizes and durations take "
     "units (30MB, 20min).\n"
     "\nExit codes: 0 done, 1 differs, 2 usage, 3 not found, 4 exists or conflicts, 5 invalid, 6 "
     "partly done, 7 limit,\n8 not permitted, 9 control unreachable, 10 wait timed out, 11 refused "
@@ -105,6 +123,10 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--timeout", options.timeout, "Longest wait (default 30s)");
   app.add_flag("--dry-run,--validate-only", options.invocation.validate_only,
                "Check everything, change nothing");
+  app.add_flag("--replace", options.invocation.replace,
+               "set: fields that are not named go back to their defaults");
+  app.add_option("--expect-count", options.invocation.expect,
+                 "A command on more than 100 objects wants their number here");
   app.add_option("--if-etag", options.invocation.if_etag, "Refuse unless the object has this etag");
   app.add_option("--request-id", options.invocation.request_id,
                  "The same id and request get the same answer, for 24 hours");
@@ -127,6 +149,69 @@ void AddVerbs(CLI::App& app, Options& options) {
     command->final_callback([&options, &verb] { options.invocation.verb = verb.name; });
   }
   app.require_subcommand(1);
+}
+
+// Verbs that take key=value; elsewhere one is a mistake that must not be passed over.
+bool TakesAssignments(const Invocation& invocation) {
+  return invocation.verb == "create" || invocation.verb == "set" || invocation.verb == "explain";
+}
+
+bool Reads(const std::string& verb) {
+  return verb == "list" || verb == "get" || verb == "describe" || verb == "explain" ||
+         verb == "top" || verb == "wait";
+}
+
+// What the grammar alone can't refuse.
+absl::Status CheckUsage(const Invocation& invocation) {
+  constexpr std::size_t kUnaskedMax = 100;
+  if (!invocation.assignments.empty() && !TakesAssignments(invocation)) {
+    return Error(absl::StatusCode::kUnimplemented, "{} takes no key=value: \"{}\"", invocation.verb,
+                 invocation.assignments[0]);
+  }
+  const std::size_t count = invocation.names.size();
+  const bool counted = invocation.expect != 0;
+  if (!Reads(invocation.verb) && (count > kUnaskedMax || counted) &&
+      static_cast<std::size_t>(invocation.expect) != count) {
+    return Error(absl::StatusCode::kUnimplemented,
+                 "that touches {} objects{}; say --expect-count {} if it is meant, or go {} at a "
+                 "time (xargs -n {})",
+                 count, counted ? fmt::format(", not {}", invocation.expect) : "", count,
+                 kUnaskedMax, kUnaskedMax);
+  }
+  if (invocation.replace && invocation.verb != "set") {
+    return Error(absl::StatusCode::kUnimplemented, "--replace goes with set");
+  }
+  return absl::OkStatus();
+}
+
+// The first word that is no option of croft itself nor an option's value; "" if there is none.
+std::string FirstWord(int argc, char** argv) {
+  constexpr std::string_view kFlags[] = {"-h",        "--help",          "--version",
+                                         "--dry-run", "--validate-only", "--replace"};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with("-")) {
+      return word;
+    }
+    const bool flag = std::find(std::begin(kFlags), std::end(kFlags), word) != std::end(kFlags);
+    if (!flag && word.find('=') == std::string::npos) {
+      ++i;
+    }
+  }
+  return "";
+}
+
+// "frobnicate" is no verb: CLI11 alone would only say that one is missing.
+bool RefuseUnknownVerb(const std::string& word) {
+  std::string verbs;
+  for (const Verb& verb : kVerbs) {
+    if (word.empty() || word == verb.name) {
+      return false;
+    }
+    verbs += (verbs.empty() ? "" : ", ") + std::string(verb.name);
+  }
+  std::fprintf(stderr, "croft: no verb \"%s\"; there are: %s\n", word.c_str(), verbs.c_str());
+  return true;
 }
 
 // Fills the invocation from the options; the context's farm is the default.
@@ -158,7 +243,7 @@ absl::Status Complete(Options& options, const Context& context) {
                  options.timeout);
   }
   invocation.timeout_ms = *timeout;
-  return absl::OkStatus();
+  return CheckUsage(invocation);
 }
 
 Command CommandOf(const Invocation& invocation) {
@@ -191,11 +276,18 @@ int RunCommandLine(int argc, char** argv) {
   Options options;
   AddOptions(app, options);
   AddVerbs(app, options);
+  if (RefuseUnknownVerb(FirstWord(argc, argv))) {
+    return static_cast<int>(ExitCode::kUsage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  if (options.invocation.verb == "explain" && options.type != "url") {
+    const absl::Status status = Complete(options, Context{});
+    return static_cast<int>(status.ok() ? ExplainType(options.invocation) : Fail(status));
   }
   const auto context = LoadContext(options.context);
   if (!context.ok()) {

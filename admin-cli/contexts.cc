@@ -1,10 +1,14 @@
 #include "admin-cli/contexts.h"
 
+#include <sys/stat.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "proto/base/error.h"
 
@@ -37,14 +41,63 @@ std::string Text(const YAML::Node& node, const char* key) {
   return node[key] ? node[key].as<std::string>() : "";
 }
 
+// A token that others can read is the operator's to know about, as with an ssh key.
+void WarnIfOpen(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 0077) != 0) {
+    std::fprintf(stderr, "croft: warning: %s holds a token and is open to others: chmod 600 %s\n",
+                 path.c_str(), path.c_str());
+  }
+}
+
+absl::Status CheckKeys(const std::string& path, const std::string& name, const YAML::Node& entry) {
+  constexpr std::string_view kKeys[] = {"control", "ca_file", "ca", "token", "farm"};
+  for (const auto& item : entry) {
+    const auto key = item.first.as<std::string>();
+    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
+      return Error(absl::StatusCode::kInvalidArgument,
+                   "{}: context \"{}\" has an unknown key \"{}\"; there are: control, ca_file, ca, "
+                   "token, farm",
+                   path, name, key);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether what is needed to reach control is there, the environment's share included.
+absl::Status CheckContext(const std::string& path, const Context& context) {
+  const char* missing = context.control.empty() ? "control: \"HOST:PORT\""
+                        : context.ca.empty()    ? "ca_file: PATH (control's ca.crt)"
+                        : context.token.empty() ? "token: TOKEN"
+                                                : nullptr;
+  if (missing == nullptr) {
+    return absl::OkStatus();
+  }
+  return Error(absl::StatusCode::kInvalidArgument, "{}: the context lacks {}", path, missing);
+}
+
 absl::StatusOr<Context> FromYaml(const std::string& path, const YAML::Node& file,
                                  const std::string& wanted) {
+  if (!file.IsMap() || !file["contexts"].IsMap()) {
+    return Error(
+        absl::StatusCode::kInvalidArgument,
+        "{} is no contexts file: it has \"current: NAME\" and \"contexts:\" with, per name, "
+        "control, ca_file and token",
+        path);
+  }
   const std::string name = wanted.empty() ? Text(file, "current") : wanted;
   const YAML::Node entry = file["contexts"][name];
-  if (!entry) {
+  if (!entry || !entry.IsMap()) {
+    std::string there;
+    for (const auto& item : file["contexts"]) {
+      there += (there.empty() ? "" : ", ") + item.first.as<std::string>();
+    }
     return Error(absl::StatusCode::kInvalidArgument,
-                 "{} has no context \"{}\": choose one with --context or CROFT_CONTEXT", path,
-                 name);
+                 "{} has no context \"{}\"; it has: {}. Choose one with --context or CROFT_CONTEXT",
+                 path, name, there);
+  }
+  if (auto status = CheckKeys(path, name, entry); !status.ok()) {
+    return status;
   }
   Context context;
   context.control = Text(entry, "control");
@@ -56,7 +109,8 @@ absl::StatusOr<Context> FromYaml(const std::string& path, const YAML::Node& file
   if (context.ca.empty() && entry["ca_file"]) {
     auto pem = ReadFile(Text(entry, "ca_file"));
     if (!pem.ok()) {
-      return pem.status();
+      return Error(absl::StatusCode::kInvalidArgument, "{}: ca_file of context \"{}\": {}", path,
+                   name, std::string(pem.status().message()));
     }
     context.ca = *std::move(pem);
   }
@@ -88,6 +142,11 @@ absl::StatusOr<Context> LoadContext(const std::string& name) {
   }
   if (const std::string token = Environment("CROFT_TOKEN"); !token.empty()) {
     context->token = token;
+  } else {
+    WarnIfOpen(path);
+  }
+  if (auto status = CheckContext(path, *context); !status.ok()) {
+    return status;
   }
   return context;
 }

@@ -39,6 +39,41 @@ bool Split(std::string_view text, CsvRecord& record) {
   return true;
 }
 
+// Length of the UTF-8 sequence that begins with `lead`; 0: none does.
+std::size_t SequenceLength(unsigned char lead) {
+  return lead < 0x80   ? 1
+         : lead < 0xC2 ? 0
+         : lead < 0xE0 ? 2
+         : lead < 0xF0 ? 3
+         : lead < 0xF5 ? 4
+                       : 0;
+}
+
+// Well-formed UTF-8 (RFC 3629) without NUL.
+bool IsText(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    const unsigned char lead = byte(i);
+    const std::size_t length = SequenceLength(lead);
+    if (lead == 0 || length == 0 || i + length > text.size()) {
+      return false;
+    }
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((byte(i + k) & 0xC0) != 0x80) {
+        return false;
+      }
+    }
+    const unsigned char second = length > 1 ? byte(i + 1) : 0;
+    const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+    const bool surrogate = lead == 0xED && second > 0x9F;
+    if (overlong || surrogate || (lead == 0xF4 && second > 0x8F)) {
+      return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<CsvRecord> CsvReader::Next() {
@@ -67,6 +102,8 @@ std::optional<CsvRecord> CsvReader::Next() {
     }
     if (text.size() > kCsvRecordBytesMax) {
       record.problem = "the record is longer than 64 KiB";
+    } else if (!IsText(text)) {
+      record.problem = "is not UTF-8 text; convert the file (iconv -f ENCODING -t UTF-8)";
     }
     return record;
   }

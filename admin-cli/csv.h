@@ -15,8 +15,8 @@ inline constexpr std::size_t kCsvRecordBytesMax = 64 * 1024;
 struct CsvRecord {
   std::int64_t line = 0;  // where it begins, 1-based
   std::vector<std::string> fields;
-  // Not empty: the record is malformed (an unclosed or misplaced quote, too long); the reader goes
-  // on with the next line.
+  // Not empty: the record is malformed (an unclosed or misplaced quote, too long, not UTF-8); the
+  // reader goes on with the next line.
   std::string problem;
 };
 

@@ -17,6 +17,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kAlreadyExists:
       return ExitCode::kConflict;
     case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kDataLoss:  // what is stored is invalid
     case absl::StatusCode::kOutOfRange:
       return ExitCode::kInvalid;
     case absl::StatusCode::kResourceExhausted:
@@ -34,7 +35,6 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kUnknown:
     case absl::StatusCode::kInternal:
-    case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kCancelled:
     default:
       return ExitCode::kUnreachable;

@@ -21,6 +21,8 @@ struct Invocation {
   v1::WaitLevel wait = v1::ACCEPTED;
   std::int64_t timeout_ms = 30'000;
   bool validate_only = false;
+  bool replace = false;     // set: fields that are not named are unset
+  std::int64_t expect = 0;  // how many objects the operator says the command touches
   std::string if_etag;
   std::string request_id;
   std::string reason;
@@ -51,6 +53,8 @@ ExitCode DrainNodes(ApiClient& client, const Invocation& invocation);
 ExitCode UndrainNodes(ApiClient& client, const Invocation& invocation);
 // commands/account_import.cc
 ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation);
+// commands/explain_type.cc: the fields of a type, for key=value; needs no control.
+ExitCode ExplainType(const Invocation& invocation);
 // commands/explain_url.cc
 ExitCode ExplainUrl(ApiClient& client, const Invocation& invocation);
 // commands/reports.cc
@@ -63,8 +67,9 @@ ExitCode EnrollNode(ApiClient& client, const Invocation& invocation);
 // commands/wait.cc
 ExitCode WaitForRevision(ApiClient& client, const Invocation& invocation);
 
-// Waits as the invocation asks for `revision`, after a write; says on stderr which nodes were not
-// awaited or are behind.
-ExitCode WaitAfterWrite(ApiClient& client, const Invocation& invocation, std::int64_t revision);
+// Waits as the invocation asks for `revision`, after a write to the objects with these full names;
+// says on stderr which nodes were not awaited or are behind.
+ExitCode WaitAfterWrite(ApiClient& client, const Invocation& invocation, std::int64_t revision,
+                        const std::vector<std::string>& full_names);
 
 }  // namespace croft::admin_cli

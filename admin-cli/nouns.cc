@@ -156,6 +156,15 @@ std::string FullName(const Noun& noun, std::string_view name, std::string_view f
   return full + std::string(facts.collection) + "/" + std::string(name);
 }
 
+std::string FarmOf(std::string_view full_name) {
+  constexpr std::string_view kFarms = "farms/";
+  if (!full_name.starts_with(kFarms)) {
+    return "";
+  }
+  full_name.remove_prefix(kFarms.size());
+  return std::string(full_name.substr(0, full_name.find('/')));
+}
+
 std::string_view ShortName(std::string_view name) {
   const auto slash = name.rfind('/');
   return slash == std::string_view::npos ? name : name.substr(slash + 1);

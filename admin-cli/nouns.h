@@ -42,6 +42,8 @@ MessagePtr NewResource(const Noun& noun);
 
 // "shop" -> "farms/main/sites/shop"; a name with "/" is taken as it is.
 std::string FullName(const Noun& noun, std::string_view name, std::string_view farm);
+// The farm that a full name lies in or is: "farms/main/sites/shop" -> "main"; "" if none.
+std::string FarmOf(std::string_view full_name);
 // "farms/main/sites/shop" -> "shop".
 std::string_view ShortName(std::string_view name);
 

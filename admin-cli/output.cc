@@ -127,18 +127,46 @@ void TablePrinter::Print(const std::vector<std::vector<std::string>>& rows) {
   }
 }
 
-ResourcePrinter::ResourcePrinter(const Noun& noun, Format format)
-    : noun_(noun),
+bool ItemPrinter::Prints(Format format) {
+  return format == Format::kJson || format == Format::kJsonLines || format == Format::kYaml ||
+         format == Format::kName;
+}
+
+void ItemPrinter::Print(const google::protobuf::Message& item, const std::string& name) {
+  if (format_ == Format::kName) {
+    Put(name + "\n");
+  } else if (format_ == Format::kJsonLines) {
+    Put(OneLine(contract::WriteJson(item, true)) + "\n");
+  } else if (format_ == Format::kYaml) {
+    Put("---\n" + contract::WriteYaml(item, true));
+  } else {
+    std::string json = contract::WriteJson(item, true);
+    json.erase(json.find_last_not_of('\n') + 1);
+    Put((any_ ? ",\n" : "[\n") + json);
+  }
+  any_ = true;
+}
+
+void ItemPrinter::Finish() {
+  if (format_ == Format::kJson) {
+    Put(any_ ? "\n]\n" : "[]\n");
+  }
+}
+
+ResourcePrinter::ResourcePrinter(const Noun& noun, Format format, bool full_names)
+    : full_names_(full_names),
+      noun_(noun),
       format_(format),
       columns_(ColumnsFor(noun, format)),
-      table_(Titles(columns_), format) {}
+      table_(Titles(columns_), format),
+      items_(format) {}
 
 std::vector<std::string> ResourcePrinter::Cells(const google::protobuf::Message& resource) const {
   std::vector<std::string> cells;
   for (const Column& column : columns_) {
     std::string text = contract::GetField(resource, column.path).value_or("");
     // A table shows short names; what goes to other programs keeps the full ones.
-    if (format_ == Format::kTable && text.find(' ') == std::string::npos &&
+    if (format_ == Format::kTable && !full_names_ && text.find(' ') == std::string::npos &&
         (column.path == "name" || column.path == "home.store")) {
       text = std::string(ShortName(text));
     }
@@ -151,27 +179,18 @@ void ResourcePrinter::Print(const std::vector<MessagePtr>& page) {
   if (page.empty()) {
     return;
   }
-  if (format_ == Format::kTable || format_ == Format::kWide || format_ == Format::kCsv) {
-    std::vector<std::vector<std::string>> rows;
+  any_ = true;
+  if (ItemPrinter::Prints(format_)) {
     for (const auto& resource : page) {
-      rows.push_back(Cells(*resource));
+      items_.Print(*resource, NameOf(*resource));
     }
-    table_.Print(rows);
-    any_ = true;
     return;
   }
+  std::vector<std::vector<std::string>> rows;
   for (const auto& resource : page) {
-    if (format_ == Format::kName) {
-      Put(NameOf(*resource) + "\n");
-    } else if (format_ == Format::kJsonLines) {
-      Put(OneLine(contract::WriteJson(*resource, true)) + "\n");
-    } else if (format_ == Format::kYaml) {
-      Put("---\n" + contract::WriteYaml(*resource, true));
-    } else {
-      Put((any_ ? ",\n" : "[\n") + contract::WriteJson(*resource, true));
-    }
-    any_ = true;
+    rows.push_back(Cells(*resource));
   }
+  table_.Print(rows);
 }
 
 void ResourcePrinter::PrintOne(const google::protobuf::Message& resource) {
@@ -188,23 +207,38 @@ void ResourcePrinter::PrintOne(const google::protobuf::Message& resource) {
 }
 
 void ResourcePrinter::Finish() {
-  if (format_ == Format::kJson) {
-    Put(any_ ? "\n]\n" : "[]\n");
-  } else if (!any_ && (format_ == Format::kTable || format_ == Format::kWide)) {
+  items_.Finish();
+  if (!any_ && (format_ == Format::kTable || format_ == Format::kWide)) {
     std::fprintf(stderr, "no %s\n", std::string(noun_.noun).c_str());
   }
 }
 
 void PrintError(const absl::Status& status) {
-  std::fprintf(stderr, "croft: %s\n", std::string(status.message()).c_str());
+  const std::string message(status.message());
   const auto detail = contract::FindDetail(status);
-  if (!detail.has_value()) {
+  if (!detail.has_value() || detail->violations().empty()) {
+    std::fprintf(stderr, "croft: %s\n", message.c_str());
     return;
   }
-  for (const auto& violation : detail->violations()) {
-    std::fprintf(stderr, "  %s: %s%s%s%s\n", violation.field().c_str(),
-                 violation.value().empty() ? "" : "\"", violation.value().c_str(),
-                 violation.value().empty() ? "" : "\": ", violation.description().c_str());
+  const auto& violations = detail->violations();
+  const auto text = [](const v1::FieldViolation& violation) {
+    const bool says_value =
+        violation.value().empty() ||
+        violation.description().find('"' + violation.value() + '"') != std::string::npos;
+    return violation.field() + ": " + (says_value ? "" : "\"" + violation.value() + "\": ") +
+           violation.description();
+  };
+  // The message of a refused input is its violations in a row; they are told once.
+  const bool told = message.starts_with(violations[0].field() + ": ");
+  if (told && violations.size() == 1) {
+    std::fprintf(stderr, "croft: %s\n", text(violations[0]).c_str());
+    return;
+  }
+  std::fprintf(
+      stderr, "croft: %s\n",
+      told ? fmt::format("{} fields are refused", violations.size()).c_str() : message.c_str());
+  for (const auto& violation : violations) {
+    std::fprintf(stderr, "  %s\n", text(violation).c_str());
   }
 }
 

@@ -30,10 +30,27 @@ class TablePrinter {
   std::vector<std::size_t> widths_;
 };
 
+// Prints messages of a list in the forms for other programs: json (one array), jsonl, yaml (a
+// document each) and name.
+class ItemPrinter {
+ public:
+  explicit ItemPrinter(Format format) : format_(format) {}
+  // Whether the format is one of these; the others are a table's.
+  static bool Prints(Format format);
+  void Print(const google::protobuf::Message& item, const std::string& name);
+  // Ends what the list began.
+  void Finish();
+
+ private:
+  Format format_;
+  bool any_ = false;
+};
+
 // Prints resources of one noun page by page.
 class ResourcePrinter {
  public:
-  ResourcePrinter(const Noun& noun, Format format);
+  // `full_names`: the table names objects of several farms.
+  ResourcePrinter(const Noun& noun, Format format, bool full_names = false);
   void Print(const std::vector<MessagePtr>& page);
   // A single resource (get, create): json and yaml without a list around it.
   void PrintOne(const google::protobuf::Message& resource);
@@ -42,10 +59,12 @@ class ResourcePrinter {
 
  private:
   std::vector<std::string> Cells(const google::protobuf::Message& resource) const;
+  bool full_names_;
   const Noun& noun_;
   Format format_;
   std::vector<Column> columns_;
   TablePrinter table_;
+  ItemPrinter items_;
   bool any_ = false;
 };
 

@@ -1,6 +1,7 @@
 // croft import accounts FILE.csv: rows stream to control in batches; each row succeeds or fails by
 // itself.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -19,11 +20,19 @@ namespace croft::admin_cli {
 namespace {
 
 constexpr int kRowsPerRequest = 1000;
+// Of a header's cell, in an error.
+constexpr std::size_t kShownBytes = 60;
 
 // Position of each known column in the file, from its header line.
 struct Columns {
   int name = -1, organization = -1, store = -1, state = -1;
 };
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
 
 absl::StatusOr<Columns> ReadHeader(CsvReader& reader) {
   const auto header = reader.Next();
@@ -32,18 +41,22 @@ absl::StatusOr<Columns> ReadHeader(CsvReader& reader) {
                  "the file is empty; its first line names the "
                  "columns: name,organization,store,state");
   }
+  if (!header->problem.empty()) {
+    return Error(absl::StatusCode::kInvalidArgument, "line {}: {}", header->line, header->problem);
+  }
   Columns columns;
   const std::map<std::string, int*> known = {{"name", &columns.name},
                                              {"organization", &columns.organization},
                                              {"store", &columns.store},
                                              {"state", &columns.state}};
   for (std::size_t i = 0; i < header->fields.size(); ++i) {
-    const auto at = known.find(header->fields[i]);
+    const auto at = known.find(Lower(header->fields[i]));
     if (at == known.end() || *at->second >= 0) {
       return Error(absl::StatusCode::kInvalidArgument,
-                   "line {}: column \"{}\" is unknown or repeated; the columns are name, "
-                   "organization, store, state",
-                   header->line, header->fields[i]);
+                   "line {}: column \"{}\" is {}; the columns are name, organization, store, "
+                   "state, with commas between them",
+                   header->line, header->fields[i].substr(0, kShownBytes),
+                   at == known.end() ? "unknown" : "repeated");
     }
     *at->second = static_cast<int>(i);
   }
@@ -119,15 +132,28 @@ std::string ColumnOf(const std::string& field) {
   return field.empty() ? "-" : field == "account_id" ? "name" : field;
 }
 
+void PrintErrors(std::vector<v1::ImportRowError>& errors, Format format) {
+  ItemPrinter printer(format);
+  for (v1::ImportRowError& error : errors) {
+    error.set_field(ColumnOf(error.field()));
+    printer.Print(error, std::to_string(error.line()));
+  }
+  printer.Finish();
+}
+
 ExitCode Report(const Invocation& invocation, Tally& tally) {
   std::sort(tally.errors.begin(), tally.errors.end(),
             [](const auto& a, const auto& b) { return a.line() < b.line(); });
-  if (!tally.errors.empty()) {
+  if (!tally.errors.empty() || invocation.format == Format::kJson) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& error : tally.errors) {
       rows.push_back({std::to_string(error.line()), ColumnOf(error.field()), error.reason()});
     }
-    TablePrinter({"LINE", "FIELD", "REASON"}, invocation.format).Print(rows);
+    if (ItemPrinter::Prints(invocation.format)) {
+      PrintErrors(tally.errors, invocation.format);
+    } else {
+      TablePrinter({"LINE", "FIELD", "REASON"}, invocation.format).Print(rows);
+    }
   }
   std::fprintf(stderr, "%ld created, %ld unchanged, %zu refused\n",
                static_cast<long>(tally.created), static_cast<long>(tally.unchanged),
@@ -223,7 +249,8 @@ ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation) {
     std::fprintf(stderr, "croft: the import ended early; run it again, what exists stays\n");
     return Fail(status);
   }
-  const ExitCode waited = WaitAfterWrite(client, invocation, result.revision);
+  const ExitCode waited =
+      WaitAfterWrite(client, invocation, result.revision, {"farms/" + invocation.farm + "/"});
   return code == ExitCode::kDone ? waited : code;
 }
 

@@ -17,6 +17,15 @@ void Line(const char* title, const std::string& value) {
   }
 }
 
+std::vector<std::vector<std::string>> SettingRows(const v1::ExplainUrlResponse& answer) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& setting : answer.settings()) {
+    rows.push_back(
+        {setting.path(), setting.value().empty() ? "-" : setting.value(), setting.origin()});
+  }
+  return rows;
+}
+
 void PrintTable(const v1::ExplainUrlResponse& answer) {
   Line("answer", answer.status() == 0 ? "a worker of the pool answers"
                                       : std::to_string(answer.status()) + ": " + answer.reason());
@@ -36,11 +45,7 @@ void PrintTable(const v1::ExplainUrlResponse& answer) {
   }
   Line("file", answer.file());
   Line("on the node", answer.node_path());
-  std::vector<std::vector<std::string>> settings;
-  for (const auto& setting : answer.settings()) {
-    settings.push_back(
-        {setting.path(), setting.value().empty() ? "-" : setting.value(), setting.origin()});
-  }
+  const auto settings = SettingRows(answer);
   std::vector<std::vector<std::string>> nodes;
   for (const auto& node : answer.nodes()) {
     nodes.push_back({node.node(), node.connection(), std::to_string(node.applied_revision()),
@@ -76,6 +81,10 @@ ExitCode ExplainUrl(ApiClient& client, const Invocation& invocation) {
     std::printf("%s", contract::WriteYaml(answer, true).c_str());
   } else if (invocation.format == Format::kJson || invocation.format == Format::kJsonLines) {
     std::printf("%s\n", contract::WriteJson(answer, true).c_str());
+  } else if (invocation.format == Format::kName) {
+    std::printf("%s\n", (answer.account().empty() ? answer.site() : answer.account()).c_str());
+  } else if (invocation.format == Format::kCsv) {
+    TablePrinter({"SETTING", "VALUE", "FROM"}, Format::kCsv).Print(SettingRows(answer));
   } else {
     PrintTable(answer);
   }

@@ -12,24 +12,93 @@
 #include "croft/v1/change.pb.h"
 #include "croft/v1/report.pb.h"
 #include "proto/base/error.h"
-#include "proto/contract/strict_reader.h"
 
 namespace croft::admin_cli {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// Prints the response in the machine formats; false leaves it to a table.
-bool PrintMachineForm(const google::protobuf::Message& response, Format format) {
-  if (format == Format::kYaml) {
-    std::printf("%s", contract::WriteYaml(response, true).c_str());
-    return true;
+constexpr int kDefaultLimit = 100;
+// Control lists no more of what one change touched.
+constexpr int kResourcesListedMax = 100;
+constexpr int kPageSizeMax = 1000;
+
+// Prints the items in the forms for other programs; false leaves them to a table.
+template <typename Items, typename NameOf>
+bool PrintItems(const Items& items, Format format, const NameOf& name_of) {
+  if (!ItemPrinter::Prints(format)) {
+    return false;
   }
-  if (format == Format::kJson || format == Format::kJsonLines) {
-    std::printf("%s\n", contract::WriteJson(response, true).c_str());
-    return true;
+  ItemPrinter printer(format);
+  for (const auto& item : items) {
+    printer.Print(item, name_of(item));
   }
-  return false;
+  printer.Finish();
+  return true;
+}
+
+bool PrintInstances(const google::protobuf::RepeatedPtrField<v1::InstanceCounters>& instances,
+                    Format format) {
+  return PrintItems(instances, format, [](const auto& instance) { return instance.instance(); });
+}
+
+void PrintRows(const std::vector<std::string>& titles, const Rows& rows, Format format,
+               const char* nothing) {
+  if (rows.empty() && format != Format::kCsv) {
+    std::fprintf(stderr, "%s\n", nothing);
+    return;
+  }
+  TablePrinter(titles, format).Print(rows);
+}
+
+// What "list events" and "list changes" are asked about: nothing, a full name, or TYPE NAME.
+absl::StatusOr<std::string> SubjectOf(const Invocation& invocation) {
+  const auto& names = invocation.names;
+  if (names.empty()) {
+    return "";
+  }
+  if (names.size() == 2) {
+    const auto noun = FindNoun(names[0]);
+    return noun.ok() ? absl::StatusOr<std::string>(FullName(**noun, names[1], invocation.farm))
+                     : noun.status();
+  }
+  if (names.size() == 1 && (names[0] == "platform" || names[0].find('/') != std::string::npos)) {
+    return names[0];
+  }
+  return Error(absl::StatusCode::kUnimplemented,
+               "list {} wants nothing more, a type and a name (site shop), or a full name "
+               "(farms/main/sites/shop)",
+               invocation.type);
+}
+
+// Calls a list method newest first until the limit: `take` adds a page's items and says how many
+// there are now.
+template <typename Request, typename Response, typename Take>
+absl::Status ReadNewest(ApiClient& client, const std::string& method, const Invocation& invocation,
+                        const Take& take) {
+  auto subject = SubjectOf(invocation);
+  if (!subject.ok()) {
+    return subject.status();
+  }
+  const int limit = invocation.limit > 0 ? invocation.limit : kDefaultLimit;
+  Request request;
+  request.set_resource(*std::move(subject));
+  for (int have = 0; have < limit;) {
+    request.set_page_size(std::min(limit - have, kPageSizeMax));
+    Response response;
+    if (auto status = client.Call(method, request, response); !status.ok()) {
+      return status;
+    }
+    have = take(response);
+    if (response.next_page_token().empty()) {
+      return absl::OkStatus();
+    }
+    request.set_page_token(response.next_page_token());
+  }
+  if (invocation.limit == 0) {
+    std::fprintf(stderr, "the newest %d; --limit N shows more\n", limit);
+  }
+  return absl::OkStatus();
 }
 
 std::string Singular(const std::string& type) {
@@ -75,7 +144,8 @@ std::string WhatOf(const v1::Change& change) {
     what += (i == 0 ? "" : ", ") + resource.action() + " " + resource.name();
   }
   const int more = change.resources_size() - kShown;
-  return more > 0 ? what + fmt::format(" and {} more", more) : what;
+  const bool all = change.resources_size() < kResourcesListedMax;
+  return more > 0 ? what + fmt::format(" and {}{} more", all ? "" : "at least ", more) : what;
 }
 
 }  // namespace
@@ -90,7 +160,7 @@ ExitCode Top(ApiClient& client, const Invocation& invocation) {
   if (auto status = client.Call("ReportService/Top", request, response); !status.ok()) {
     return Fail(status);
   }
-  if (PrintMachineForm(response, invocation.format)) {
+  if (PrintInstances(response.instances(), invocation.format)) {
     return ExitCode::kDone;
   }
   const std::vector<std::string> columns = TopColumns(request.type());
@@ -104,7 +174,7 @@ ExitCode Top(ApiClient& client, const Invocation& invocation) {
     }
     rows.push_back(std::move(row));
   }
-  TablePrinter(titles, invocation.format).Print(rows);
+  PrintRows(titles, rows, invocation.format, "nothing was counted yet");
   return ExitCode::kDone;
 }
 
@@ -130,7 +200,7 @@ ExitCode GetCounters(ApiClient& client, const Invocation& invocation) {
   if (auto status = client.Call("ReportService/ListCounters", request, response); !status.ok()) {
     return Fail(status);
   }
-  if (PrintMachineForm(response, invocation.format)) {
+  if (PrintInstances(response.instances(), invocation.format)) {
     return ExitCode::kDone;
   }
   Rows rows;
@@ -140,48 +210,55 @@ ExitCode GetCounters(ApiClient& client, const Invocation& invocation) {
                       fmt::format("{:.1f}", counter.rate())});
     }
   }
-  TablePrinter({"INSTANCE", "COUNTER", "VALUE", "PER SECOND"}, invocation.format).Print(rows);
+  PrintRows({"INSTANCE", "COUNTER", "VALUE", "PER SECOND"}, rows, invocation.format,
+            "nothing was counted yet");
   return ExitCode::kDone;
 }
 
 ExitCode ListEvents(ApiClient& client, const Invocation& invocation) {
-  v1::ListEventsRequest request;
-  request.set_page_size(invocation.limit);
-  request.set_resource(invocation.names.empty() ? "" : invocation.names[0]);
-  v1::ListEventsResponse response;
-  if (auto status = client.Call("ReportService/ListEvents", request, response); !status.ok()) {
+  google::protobuf::RepeatedPtrField<v1::Event> events;
+  const auto status = ReadNewest<v1::ListEventsRequest, v1::ListEventsResponse>(
+      client, "ReportService/ListEvents", invocation, [&](v1::ListEventsResponse& page) {
+        events.MergeFrom(page.events());
+        return events.size();
+      });
+  if (!status.ok()) {
     return Fail(status);
   }
-  if (PrintMachineForm(response, invocation.format)) {
+  const auto name = [](const v1::Event& event) { return std::to_string(event.id()); };
+  if (PrintItems(events, invocation.format, name)) {
     return ExitCode::kDone;
   }
   Rows rows;
-  for (const auto& event : response.events()) {
+  for (const auto& event : events) {
     rows.push_back({google::protobuf::util::TimeUtil::ToString(event.time()),
                     std::string(ShortName(event.node())), event.kind(), event.message()});
   }
-  TablePrinter({"TIME", "NODE", "KIND", "MESSAGE"}, invocation.format).Print(rows);
+  PrintRows({"TIME", "NODE", "KIND", "MESSAGE"}, rows, invocation.format, "no event");
   return ExitCode::kDone;
 }
 
 ExitCode ListChanges(ApiClient& client, const Invocation& invocation) {
-  v1::ListChangesRequest request;
-  request.set_page_size(invocation.limit);
-  request.set_resource(invocation.names.empty() ? "" : invocation.names[0]);
-  v1::ListChangesResponse response;
-  if (auto status = client.Call("ChangeService/ListChanges", request, response); !status.ok()) {
+  google::protobuf::RepeatedPtrField<v1::Change> changes;
+  const auto status = ReadNewest<v1::ListChangesRequest, v1::ListChangesResponse>(
+      client, "ChangeService/ListChanges", invocation, [&](v1::ListChangesResponse& page) {
+        changes.MergeFrom(page.changes());
+        return changes.size();
+      });
+  if (!status.ok()) {
     return Fail(status);
   }
-  if (PrintMachineForm(response, invocation.format)) {
+  const auto name = [](const v1::Change& change) { return std::to_string(change.revision()); };
+  if (PrintItems(changes, invocation.format, name)) {
     return ExitCode::kDone;
   }
   Rows rows;
-  for (const auto& change : response.changes()) {
+  for (const auto& change : changes) {
     rows.push_back({std::to_string(change.revision()),
                     google::protobuf::util::TimeUtil::ToString(change.time()), change.who(),
                     WhatOf(change), change.reason()});
   }
-  TablePrinter({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, invocation.format).Print(rows);
+  PrintRows({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, rows, invocation.format, "no change");
   return ExitCode::kDone;
 }
 

@@ -19,9 +19,9 @@ absl::Status WantNames(const Invocation& invocation, std::size_t least, std::siz
   if (count >= least && count <= most) {
     return absl::OkStatus();
   }
-  return Error(absl::StatusCode::kUnimplemented, "{} {} wants {} name{}: see croft {} --help",
-               invocation.verb, invocation.type, least == most ? "one" : "at least one",
-               least == most ? "" : " or more", invocation.verb);
+  return Error(absl::StatusCode::kUnimplemented, "{} {} wants {}: see croft {} --help",
+               invocation.verb, invocation.type, most == 1 ? "one name" : "one or more names",
+               invocation.verb);
 }
 
 absl::StatusOr<MessagePtr> Fetch(ApiClient& client, const Noun& noun, const std::string& name) {
@@ -47,13 +47,34 @@ std::vector<MessagePtr> TakePage(google::protobuf::Message& response) {
   return page;
 }
 
+std::string FarmFor(const std::string& full_name, const Invocation& invocation) {
+  const std::string farm = FarmOf(full_name);
+  return farm.empty() ? invocation.farm : farm;
+}
+
+// The object as it is, to be changed; with --replace one that has nothing but its name.
+absl::StatusOr<MessagePtr> Before(ApiClient& client, const Invocation& invocation, const Noun& noun,
+                                  const std::string& name) {
+  if (!invocation.replace) {
+    auto resource = Fetch(client, noun, name);
+    if (absl::IsDataLoss(resource.status())) {
+      return Error(absl::StatusCode::kDataLoss, "{} (croft set {} {} --replace key=value ...)",
+                   std::string(resource.status().message()), noun.noun, name);
+    }
+    return resource;
+  }
+  MessagePtr empty = NewResource(noun);
+  SetString(*empty, "name", name);
+  return empty;
+}
+
 // Reads, changes and writes back under the etag read; another writer in between means once more,
 // unless the operator named an etag.
 absl::StatusOr<MessagePtr> Change(ApiClient& client, const Invocation& invocation, const Noun& noun,
                                   const std::string& name) {
   absl::Status status;
   for (int attempt = 0; attempt < kEtagRetries; ++attempt) {
-    auto resource = Fetch(client, noun, name);
+    auto resource = Before(client, invocation, noun, name);
     if (!resource.ok()) {
       return resource;
     }
@@ -61,9 +82,13 @@ absl::StatusOr<MessagePtr> Change(ApiClient& client, const Invocation& invocatio
       SetString(**resource, "etag", invocation.if_etag);
     }
     google::protobuf::FieldMask mask;
-    status = ApplyAssignments(invocation.assignments, invocation.farm, **resource, mask);
+    status = ApplyAssignments(invocation.assignments, FarmFor(name, invocation), **resource, mask);
     if (!status.ok()) {
       return status;
+    }
+    if (invocation.replace) {
+      mask.Clear();
+      mask.add_paths("*");
     }
     const MessagePtr request = NewRequest("Update", noun);
     SetResource(*request, noun, **resource);
@@ -117,7 +142,7 @@ ExitCode ListResources(ApiClient& client, const Invocation& invocation) {
       request.get(), request->GetDescriptor()->FindFieldByName("page_size"), kPageSize);
   const MessagePtr response =
       NewMessage("croft.v1.List" + std::string((*noun)->method) + "sResponse");
-  ResourcePrinter printer(**noun, invocation.format);
+  ResourcePrinter printer(**noun, invocation.format, invocation.farm == "-");
   for (;;) {
     response->Clear();
     if (auto status = client.Call(MethodOf("List", **noun), *request, *response); !status.ok()) {
@@ -161,7 +186,9 @@ ExitCode GetResources(ApiClient& client, const Invocation& invocation) {
     printer.PrintOne(*found[0]);
   } else {
     printer.Print(found);
-    printer.Finish();
+    if (!found.empty() || ItemPrinter::Prints(invocation.format)) {
+      printer.Finish();
+    }
   }
   return code != ExitCode::kDone && !found.empty() ? ExitCode::kPartlyDone : code;
 }
@@ -176,15 +203,19 @@ ExitCode CreateResource(ApiClient& client, const Invocation& invocation) {
   }
   const MessagePtr resource = NewResource(**noun);
   google::protobuf::FieldMask mask;
-  if (auto status = ApplyAssignments(invocation.assignments, invocation.farm, *resource, mask);
+  const std::string full = FullName(**noun, invocation.names[0], invocation.farm);
+  const auto parsed = contract::ParseResourceName(full, (*noun)->type);
+  if (!parsed.ok() && full == invocation.names[0]) {
+    return Fail(parsed.status());  // a full name, or what looks like one: "a/b"
+  }
+  if (auto status =
+          ApplyAssignments(invocation.assignments, FarmFor(full, invocation), *resource, mask);
       !status.ok()) {
     return Fail(status);
   }
-  const std::string full = FullName(**noun, invocation.names[0], invocation.farm);
   const MessagePtr request = NewRequest("Create", **noun);
   if (contract::Facts((*noun)->type).in_farm) {
-    const auto name = contract::ParseResourceName(full, (*noun)->type);
-    SetString(*request, "parent", "farms/" + (name.ok() ? name->farm : invocation.farm));
+    SetString(*request, "parent", "farms/" + FarmFor(full, invocation));
   }
   SetString(*request, std::string((*noun)->noun) + "_id", std::string(ShortName(full)));
   admin_cli::SetResource(*request, **noun, *resource);
@@ -194,7 +225,7 @@ ExitCode CreateResource(ApiClient& client, const Invocation& invocation) {
     return Fail(status);
   }
   Said(invocation, **noun, *answer, "created");
-  return WaitAfterWrite(client, invocation, RevisionOf(*answer));
+  return WaitAfterWrite(client, invocation, RevisionOf(*answer), {TextOf(*answer, "name")});
 }
 
 ExitCode SetResource(ApiClient& client, const Invocation& invocation) {
@@ -216,7 +247,7 @@ ExitCode SetResource(ApiClient& client, const Invocation& invocation) {
     return Fail(answer.status());
   }
   Said(invocation, **noun, **answer, "updated");
-  return WaitAfterWrite(client, invocation, RevisionOf(**answer));
+  return WaitAfterWrite(client, invocation, RevisionOf(**answer), {TextOf(**answer, "name")});
 }
 
 ExitCode DeleteResources(ApiClient& client, const Invocation& invocation) {
@@ -224,10 +255,11 @@ ExitCode DeleteResources(ApiClient& client, const Invocation& invocation) {
   if (!noun.ok()) {
     return Fail(noun.status());
   }
-  if (auto status = WantNames(invocation, 1, 100); !status.ok()) {
+  if (auto status = WantNames(invocation, 1, invocation.names.size()); !status.ok()) {
     return Fail(status);
   }
   std::int64_t revision = 0;
+  std::vector<std::string> deleted;
   std::size_t failed = 0;
   ExitCode code = ExitCode::kDone;
   for (const std::string& name : invocation.names) {
@@ -243,11 +275,12 @@ ExitCode DeleteResources(ApiClient& client, const Invocation& invocation) {
     }
     Said(invocation, **noun, *answer, "deleted");
     revision = std::max(revision, RevisionOf(*answer));
+    deleted.push_back(TextOf(*answer, "name"));
   }
   if (failed > 0) {
     return failed < invocation.names.size() ? ExitCode::kPartlyDone : code;
   }
-  return WaitAfterWrite(client, invocation, revision);
+  return WaitAfterWrite(client, invocation, revision, deleted);
 }
 
 }  // namespace croft::admin_cli

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "admin-cli/invocation.h"
+#include "admin-cli/nouns.h"
 #include "proto/base/error.h"
 
 namespace croft::admin_cli {
@@ -11,6 +12,18 @@ constexpr auto kGrace = std::chrono::seconds(10);
 
 const char* LevelText(v1::WaitLevel level) {
   return level == v1::SERVING ? "serving" : level == v1::APPLIED ? "applied" : "accepted";
+}
+
+// The farm whose nodes are awaited: that of the objects written, or every farm's.
+std::string FarmAwaited(const std::vector<std::string>& full_names) {
+  std::string farm = full_names.empty() ? "-" : FarmOf(full_names.front());
+  for (const std::string& name : full_names) {
+    // A farm's own name may have been deleted just now; a deleted farm has no nodes.
+    if (FarmOf(name) != farm || name == "farms/" + farm) {
+      farm = "-";
+    }
+  }
+  return "farms/" + (farm.empty() ? "-" : farm);
 }
 
 // What an operator must know about nodes that are not where they should be.
@@ -52,12 +65,13 @@ ExitCode Judge(const v1::WaitForRevisionResponse& response, const Invocation& in
 
 }  // namespace
 
-ExitCode WaitAfterWrite(ApiClient& client, const Invocation& invocation, std::int64_t revision) {
+ExitCode WaitAfterWrite(ApiClient& client, const Invocation& invocation, std::int64_t revision,
+                        const std::vector<std::string>& full_names) {
   if (invocation.validate_only || invocation.wait == v1::ACCEPTED || revision == 0) {
     return ExitCode::kDone;
   }
   v1::WaitForRevisionRequest request;
-  request.set_farm("farms/" + invocation.farm);
+  request.set_farm(FarmAwaited(full_names));
   request.set_revision(revision);
   request.set_level(invocation.wait);
   request.set_timeout_ms(invocation.timeout_ms);
@@ -82,7 +96,7 @@ ExitCode WaitForRevision(ApiClient& client, const Invocation& invocation) {
   if (asked.wait == v1::ACCEPTED) {
     asked.wait = v1::SERVING;
   }
-  const ExitCode code = WaitAfterWrite(client, asked, revision);
+  const ExitCode code = WaitAfterWrite(client, asked, revision, {"farms/" + invocation.farm + "/"});
   if (code == ExitCode::kDone) {
     std::fprintf(stderr, "revision %lld is %s\n", revision, LevelText(asked.wait));
   }

@@ -49,10 +49,49 @@ expect 0 "help of a verb" croft create --help
 has "croft create site shop" "a verb's help has examples"
 expect 2 "no verb" croft
 expect 2 "unknown verb" croft frobnicate site x
+has "frobnicate" "the word that is no verb is named"
+has "suspend" "the verbs are listed"
+expect 2 "unknown verb after options" croft --farm main frobnicate site x
+has "frobnicate" "it is named"
 expect 2 "unknown type" croft get elephant x
 has "organization" "the types are listed"
 expect 2 "unknown output format" croft list sites -o xml
 has "jsonl" "the formats are listed"
+
+expect 2 "an assignment where none is taken" croft list farms x=1
+expect 2 "more objects than asked for" croft delete account $(seq -f 'u%.0f' 101)
+has "--expect-count 101" "the way out is named"
+expect 0 "no event as json" croft list events -o json
+[ "$out" = "[]" ] || { echo "FAIL no event is an empty array: $out"; failures=$((failures + 1)); }
+
+# What needs no control and no context.
+expect 0 "fields of a type" env CROFT_CONFIG=/nowhere "$CROFT_BIN/croft" explain site
+has "settings.limits.max_body  (SIZE such as 30MB, 0 to 1TiB)" "a field with its unit and range"
+has "beyond it 413. Default 30000000." "and its comment"
+expect 0 "fields below a path" croft explain pool.processes
+has "processes.max_workers" "the field below"
+expect 5 "no such field" croft explain site.nothing
+has "bindings" "the fields there are"
+
+# Contexts.
+context() { printf 'current: c\ncontexts:\n  c: {%s}\n' "$1" > "$work/contexts.yaml"; chmod "${2:-600}" "$work/contexts.yaml"; }
+with_context() { CROFT_CONFIG=$work/contexts.yaml croft "$@"; }
+address=$(cat "$work/control/listen")
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/other.key" -out "$work/other.crt" -subj /CN=other -days 2 2> /dev/null
+context "control: \"$address\", ca_file: $work/other.crt, token: x"
+expect 9 "another authority" with_context list farms
+has "not from the certificate authority of this context" "said in plain words"
+context "control: \"$address\", token: x"
+expect 2 "no authority" with_context list farms
+has "ca_file" "what is lacking is named"
+context "controll: \"$address\""
+expect 2 "a mistyped key" with_context list farms
+has "controll" "the key is named"
+context "control: \"$address\", ca_file: $work/control/ca.crt, token: x" 644
+expect 8 "an unknown token" with_context list farms
+has "chmod 600" "an open file is warned of"
+echo hello > "$work/contexts.yaml"
+expect 2 "no contexts file at all" with_context list farms
 
 expect 0 "create farm" croft create farm main
 expect 0 "create organization" croft create organization acme display_name="Acme Hosting"
@@ -70,6 +109,8 @@ has "NAME,STATE,BINDINGS" "csv has a header"
 expect 0 "describe" croft describe pool php
 has "identity" "describe shows what control gave"
 
+expect 5 "a name with a slash is a full name" croft create site a/shop bindings=*:80:x.example root=content:x pool=php
+has "farms/{farm}/sites/{site}" "its form is named"
 expect 4 "create again" croft create site shop bindings=*:80:x.example root=content:x pool=php
 expect 4 "binding of another site" croft create site other bindings=*:80:shop.example root=content:x pool=php
 has "farms/main/sites/shop" "the holder is named"
@@ -107,6 +148,21 @@ expect 0 "wait with no node" croft set site shop state=STARTED --wait=serving --
 expect 0 "changes" croft list changes farms/main/sites/shop
 has "create farms/main/sites/shop" "who did what"
 
+expect 0 "another farm" croft create farm other
+expect 0 "a store of it" croft create store content path=/srv/content --farm other
+expect 0 "a pool of it" croft create pool php --farm other
+expect 0 "short names are of the object's own farm" croft create site farms/other/sites/shop bindings=*:80:shop.example root=content:shop pool=php --wait=serving
+expect 0 "sites of all farms" croft list sites --farm -
+has "farms/other/sites/shop" "full names tell them apart"
+expect 0 "changes of an object by type and name" croft list changes site shop --farm other -o name
+expect 2 "changes of a word" croft list changes shop
+expect 0 "replace" croft set site shop bindings=*:80:shop.example root=content:shop pool=php settings.log.enabled=false --replace
+expect 0 "what is fixed stays" croft get site shop -o yaml
+has "organizations/acme" "the organization"
+expect 0 "replace again" croft set site shop bindings=*:80:shop.example root=content:shop pool=php --replace
+expect 0 "what is not named is unset" croft get site shop -o yaml
+[[ $out != *settings* ]] || { echo "FAIL settings are gone: $out"; failures=$((failures + 1)); }
+
 expect 0 "explain" croft explain url http://shop.example/docs/a.html
 has "farms/main/pools/php" "explain names the pool"
 has "limits.max_body" "explain lists the settings"
@@ -141,6 +197,10 @@ expect 6 "import again" croft import accounts "$work/people.csv" -o csv
 has "0 created, 9990 unchanged, 10 refused" "nothing changes"
 [ "$out" = "$first" ] || { echo "FAIL the same result: $out"; failures=$((failures + 1)); }
 [ "$(croft list accounts -o name | sort -u | wc -l)" = 9991 ] || { echo "FAIL list has every account once"; failures=$((failures + 1)); }
+printf 'Name\n\xff\xfe\nbin1\n' > "$work/bytes.csv"
+expect 6 "a line that is not UTF-8 spoils no other" croft import accounts "$work/bytes.csv" -o json
+has "1 created, 0 unchanged, 1 refused" "the others are created"
+has '"line": 2' "the line as json"
 expect 0 "suspend" croft suspend account user1 --reason unpaid
 expect 0 "suspended" croft get account user1
 has "SUSPENDED" "the state"

@@ -51,5 +51,17 @@ TEST(Csv, ReportsAQuoteThatIsNeverClosed) {
   EXPECT_FALSE(records[0].problem.empty());
 }
 
+TEST(Csv, ARecordThatIsNotUtf8SpoilsNoOther) {
+  const auto records = ReadAll("b\xC3\xBC\n\xFF\n\xC0\xAF\n\xED\xA0\x80\n\xF4\x90\x80\x80\nok\n");
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_TRUE(records[0].problem.empty());
+  for (std::size_t i = 1; i < 5; ++i) {
+    EXPECT_NE(records[i].problem.find("UTF-8"), std::string::npos) << i;
+  }
+  EXPECT_TRUE(records[5].problem.empty());
+}
+
+TEST(Csv, ANulIsNoText) { EXPECT_FALSE(ReadAll(std::string("a\0b\n", 4))[0].problem.empty()); }
+
 }  // namespace
 }  // namespace croft::admin_cli
