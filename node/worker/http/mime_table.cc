@@ -8,7 +8,7 @@ namespace croft::node::worker::http {
 namespace {
 
 // clang-format off
-// Text and mail. Their bytes are taken for UTF-8.
+// Text and mail. Their bytes are taken for UTF-8; a page of HTML says itself what its are.
 constexpr MimeEntry kText[] = {
     {"eml", "message/rfc822"},
     {"mht", "message/rfc822"},
@@ -17,9 +17,9 @@ constexpr MimeEntry kText[] = {
     {"ifb", "text/calendar; charset=utf-8"},
     {"css", "text/css; charset=utf-8"},
     {"csv", "text/csv; charset=utf-8"},
-    {"htm", "text/html; charset=utf-8"},
-    {"html", "text/html; charset=utf-8"},
-    {"shtml", "text/html; charset=utf-8"},
+    {"htm", "text/html"},
+    {"html", "text/html"},
+    {"shtml", "text/html"},
     {"js", "text/javascript; charset=utf-8"},
     {"mjs", "text/javascript; charset=utf-8"},
     {"markdown", "text/markdown; charset=utf-8"},
