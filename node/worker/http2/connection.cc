@@ -21,6 +21,8 @@ using counters::WorkerCounter;
 
 // Frames made ahead of the socket, at most.
 constexpr std::size_t kOutBytesMax = 256 * 1024;
+// The kernel allows less as a rule: as much as there is.
+constexpr int kSendBufferBytes = 1024 * 1024;
 // Between telling the listener to stop and refusing what it still sends; it has answered long
 // before.
 constexpr std::chrono::milliseconds kDrainGrace{100};
@@ -33,7 +35,12 @@ Connection::Connection(Socket socket, const handlers::Context& context, store::S
       settings_(std::move(settings)),
       socket_(std::move(socket)),
       drain_timer_(socket_.get_executor()),
-      session_(context, stores, settings_.max_streams, [this] { ScheduleFlush(); }) {}
+      session_(context, stores, settings_.max_streams, [this] { ScheduleFlush(); }) {
+  // A pipe's bytes are moved with no flag that would keep the socket from blocking.
+  error_code ignored;
+  socket_.native_non_blocking(true, ignored);
+  socket_.set_option(boost::asio::socket_base::send_buffer_size(kSendBufferBytes), ignored);
+}
 
 void Connection::Start() {
   context_.counters.Add(WorkerCounter::kConnectionsTotal);
@@ -104,25 +111,24 @@ void Connection::Flush() {
   if (closed_ || waiting_writable_) {
     return;
   }
-  if (!WriteReady() || (session_.Finished() && out_.empty())) {
+  if (!WriteReady() || (session_.Finished() && out_.empty() && piped_.bytes == 0)) {
     Close();
   }
 }
 
 bool Connection::WriteReady() {
   while (true) {
-    if (out_.size() < kOutBytesMax) {
+    if (out_.size() < kOutBytesMax && piped_.bytes == 0) {
       if (const absl::Status sent = session_.Send(out_, kOutBytesMax); !sent.ok()) {
         log::Warn("worker", "closed a connection", {{"err", std::string(sent.message())}});
         return false;
       }
+      piped_ = session_.TakePiped();
     }
-    if (out_.empty()) {
+    if (out_.empty() && piped_.bytes == 0) {
       return true;
     }
-    const std::span<const std::uint8_t> bytes = out_.bytes();
-    const ssize_t n =
-        ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t n = WriteSome();
     if (n < 0) {
       if (errno == EAGAIN || errno == EINTR) {
         WaitWritable();
@@ -131,8 +137,24 @@ bool Connection::WriteReady() {
       return false;
     }
     context_.counters.Add(WorkerCounter::kBytesSentTotal, n);
+  }
+}
+
+ssize_t Connection::WriteSome() {
+  if (out_.empty()) {
+    const ssize_t n = piped_.pipe->MoveTo(socket_.native_handle(), piped_.bytes);
+    if (n > 0) {
+      piped_.bytes -= static_cast<std::size_t>(n);
+    }
+    return n;
+  }
+  const std::span<const std::uint8_t> bytes = out_.bytes();
+  const ssize_t n =
+      ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n > 0) {
     out_.TakeFront(static_cast<std::size_t>(n));
   }
+  return n;
 }
 
 void Connection::WaitWritable() {

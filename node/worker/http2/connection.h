@@ -42,6 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Flush();
   // False when the peer is gone.
   bool WriteReady();
+  // What the socket took of what is to be written next; -1 with errno.
+  ssize_t WriteSome();
   void Close();
 
   // Constant after construction.
@@ -54,6 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Session session_;
   std::array<std::uint8_t, 32 * 1024> in_{};
   OutputBuffer out_;
+  PipedPayload piped_;    // goes after `out_`
   bool reading_ = false;  // inside OnRead, which flushes at its end
   bool flush_scheduled_ = false;
   bool waiting_writable_ = false;

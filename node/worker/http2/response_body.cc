@@ -9,15 +9,21 @@ namespace {
 using counters::WorkerCounter;
 
 constexpr std::int64_t kChunkBytes = 128 * 1024;
+// Less of a file is copied sooner than a thread has piped it.
+constexpr std::int64_t kPipedBytesMin = 256 * 1024;
+
+bool Holds(const std::string& held, std::int64_t held_offset, std::int64_t offset) {
+  return offset >= held_offset && offset - held_offset < static_cast<std::int64_t>(held.size());
+}
 
 // Copies what `held`, bytes of the file from `held_offset`, has at `offset`.
 std::size_t CopyHeld(const std::string& held, std::int64_t held_offset, std::int64_t offset,
                      std::uint8_t* to, std::size_t room) {
-  const std::int64_t skip = offset - held_offset;
-  if (skip < 0 || skip >= static_cast<std::int64_t>(held.size())) {
+  if (!Holds(held, held_offset, offset)) {
     return 0;
   }
-  const std::size_t count = std::min(room, held.size() - static_cast<std::size_t>(skip));
+  const auto skip = static_cast<std::size_t>(offset - held_offset);
+  const std::size_t count = std::min(room, held.size() - skip);
   std::memcpy(to, held.data() + skip, count);
   return count;
 }
@@ -69,6 +75,29 @@ ssize_t ResponseBody::FillFromFile(const http::Piece& piece, std::uint8_t* to, s
   return static_cast<ssize_t>(count);
 }
 
+bool ResponseBody::NextIsPiped() const {
+  const http::Piece& piece = body_.pieces[piece_];
+  if (piped_ > 0) {
+    return true;
+  }
+  const std::int64_t offset = piece.offset + done_;
+  return piece.text.empty() && !no_pipe_ && piece.length - done_ >= kPipedBytesMin &&
+         !Holds(body_.file_start, 0, offset) && !Holds(chunk_, chunk_offset_, offset);
+}
+
+ssize_t ResponseBody::TakePiped(std::size_t room) {
+  if (broken_) {
+    return kBroken;
+  }
+  if (piped_ == 0) {
+    return kWait;
+  }
+  const std::size_t count = std::min(room, piped_);
+  piped_ -= count;
+  Advance(body_.pieces[piece_], count);
+  return static_cast<ssize_t>(count);
+}
+
 void ResponseBody::Advance(const http::Piece& piece, std::size_t count) {
   done_ += static_cast<std::int64_t>(count);
   const std::int64_t length =
@@ -83,10 +112,24 @@ void ResponseBody::Await(std::function<void()> ready) {
   if (ticket_.has_value()) {
     return;
   }
+  counters_.Add(WorkerCounter::kThreadReadsTotal);
+  if (NextIsPiped()) {
+    if (pipe_ == nullptr) {
+      pipe_ = store::FilePipe::Open();
+      no_pipe_ = pipe_ == nullptr;
+    }
+    if (pipe_ != nullptr) {
+      AwaitPipe(std::move(ready));
+      return;
+    }
+  }
+  AwaitChunk(std::move(ready));
+}
+
+void ResponseBody::AwaitChunk(std::function<void()> ready) {
   const http::Piece& piece = body_.pieces[piece_];
   const std::int64_t offset = piece.offset + done_;
   const auto bytes = static_cast<std::size_t>(std::min(kChunkBytes, piece.length - done_));
-  counters_.Add(WorkerCounter::kThreadReadsTotal);
   chunk_.clear();
   auto job = std::make_shared<store::ReadJob>(body_.file, offset, bytes);
   ticket_ = waits_.StartRead(body_.file->threads(), job,
@@ -97,6 +140,21 @@ void ResponseBody::Await(std::function<void()> ready) {
                                  chunk_offset_ = offset;
                                }
                                broken_ = chunk_.empty();
+                               ready();
+                             });
+}
+
+void ResponseBody::AwaitPipe(std::function<void()> ready) {
+  const http::Piece& piece = body_.pieces[piece_];
+  const auto bytes =
+      std::min(store::FilePipe::kBytes, static_cast<std::size_t>(piece.length - done_));
+  auto job = std::make_shared<store::FillPipeJob>(body_.file, pipe_, piece.offset + done_, bytes);
+  ticket_ = waits_.StartRead(body_.file->threads(), job,
+                             [this, job, ready = std::move(ready)](bool finished) {
+                               ticket_.reset();
+                               piped_ = finished ? job->filled() : 0;
+                               no_pipe_ = finished && job->unsupported();
+                               broken_ = piped_ == 0 && !no_pipe_;
                                ready();
                              });
 }

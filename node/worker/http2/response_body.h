@@ -1,5 +1,5 @@
-// Reads a response's body piece by piece as the peer takes it, holding at most one chunk. Loop
-// thread only.
+// Reads a response's body piece by piece as the peer takes it, holding at most one chunk: copied,
+// or for the long rest of a file in a pipe that goes to the socket uncopied. Loop thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +13,7 @@
 
 #include "node/counters/counter_memory.h"
 #include "node/worker/http/response.h"
+#include "node/worker/store/file_pipe.h"
 #include "node/worker/store/store_file.h"
 #include "node/worker/store/store_waits.h"
 
@@ -33,6 +34,12 @@ class ResponseBody {
   // Copies up to `room` of the next bytes; at least one unless kWait or kBroken. REQUIRES:
   // !AtEnd().
   ssize_t Fill(std::uint8_t* to, std::size_t room);
+  // Whether the next bytes are to be taken by TakePiped, not by Fill. REQUIRES: !AtEnd().
+  bool NextIsPiped() const;
+  // How many of the next bytes, up to `room`, are now the next in pipe(); at least one unless kWait
+  // or kBroken.
+  ssize_t TakePiped(std::size_t room);
+  const std::shared_ptr<store::FilePipe>& pipe() const { return pipe_; }
   bool AtEnd() const { return piece_ == body_.pieces.size(); }
 
   // After kWait: has the store's threads read; then calls `ready` once, on the loop.
@@ -41,6 +48,8 @@ class ResponseBody {
  private:
   ssize_t FillFromFile(const http::Piece& piece, std::uint8_t* to, std::size_t room);
   void Advance(const http::Piece& piece, std::size_t count);
+  void AwaitChunk(std::function<void()> ready);
+  void AwaitPipe(std::function<void()> ready);
 
   http::Body body_;
   store::StoreWaits& waits_;
@@ -50,6 +59,10 @@ class ResponseBody {
   // What a thread read last, and where in the file it begins.
   std::string chunk_;
   std::int64_t chunk_offset_ = 0;
+  // Filled by a thread when it is empty; it holds the next `piped_` bytes.
+  std::shared_ptr<store::FilePipe> pipe_;
+  std::size_t piped_ = 0;
+  bool no_pipe_ = false;  // there is none to be had
   bool broken_ = false;
   std::optional<store::StoreWaits::Ticket> ticket_;
 };

@@ -26,7 +26,8 @@ constexpr std::int32_t kConnectionWindowBytes = 0x7fffffff;
 // A visitor's headers are at most 16 KiB by the listener's limits; the target's settings come on
 // top.
 constexpr std::size_t kHeaderBytesMax = 96 * 1024;
-constexpr std::size_t kDataFrameBytesMax = 64 * 1024;
+constexpr std::size_t kCopiedFrameBytesMax = 64 * 1024;
+constexpr std::size_t kPipedFrameBytesMax = 256 * 1024;
 constexpr std::size_t kFrameHeaderBytes = 9;
 
 nghttp2_nv MakeField(std::string_view name, std::string_view value, std::uint8_t flags) {
@@ -140,23 +141,30 @@ struct Session::Callbacks {
     return static_cast<Session*>(user)->ReadBody(*static_cast<Stream*>(source->ptr), length, flags);
   }
 
-  // The frame's payload is already where it belongs in the output: see Session::ReadBody.
+  // The frame's payload is already where it belongs, in the output or a pipe: see
+  // Session::ReadBody.
   static int SendData(nghttp2_session* /*session*/, nghttp2_frame* /*frame*/,
                       const std::uint8_t* header, std::size_t length,
                       nghttp2_data_source* /*source*/, void* user) {
     const Session& self = *static_cast<Session*>(user);
+    if (self.piped_.bytes > 0) {
+      self.out_->Append(header, kFrameHeaderBytes);
+      return NGHTTP2_ERR_PAUSE;
+    }
     std::memcpy(self.out_->Reserve(kFrameHeaderBytes + length), header, kFrameHeaderBytes);
     self.out_->Commit(kFrameHeaderBytes + length);
     return self.out_->size() < self.out_bytes_max_ ? 0 : NGHTTP2_ERR_PAUSE;
   }
 
-  static ssize_t DataFrameLength(nghttp2_session* /*session*/, std::uint8_t /*type*/,
-                                 std::int32_t /*id*/, std::int32_t session_window,
-                                 std::int32_t stream_window, std::uint32_t frame_bytes_max,
-                                 void* /*user*/) {
+  static ssize_t DataFrameLength(nghttp2_session* session, std::uint8_t /*type*/, std::int32_t id,
+                                 std::int32_t session_window, std::int32_t stream_window,
+                                 std::uint32_t frame_bytes_max, void* /*user*/) {
     const std::size_t window = static_cast<std::size_t>(std::min(session_window, stream_window));
-    return static_cast<ssize_t>(
-        std::min({window, static_cast<std::size_t>(frame_bytes_max), kDataFrameBytesMax}));
+    const Stream* stream = FindStream(session, id);
+    const bool piped = stream != nullptr && stream->body.has_value() && !stream->body->AtEnd() &&
+                       stream->body->NextIsPiped();
+    return static_cast<ssize_t>(std::min({window, static_cast<std::size_t>(frame_bytes_max),
+                                          piped ? kPipedFrameBytesMax : kCopiedFrameBytesMax}));
   }
 
   static nghttp2_session_callbacks* Table() {
@@ -214,7 +222,7 @@ absl::Status Session::Send(OutputBuffer& out, std::size_t bytes_max) {
   out_ = &out;
   out_bytes_max_ = bytes_max;
   ssize_t n = 1;
-  while (out.size() < bytes_max) {
+  while (out.size() < bytes_max && piped_.bytes == 0) {
     const std::size_t before = out.size();
     const std::uint8_t* bytes = nullptr;
     n = nghttp2_session_mem_send(session_, &bytes);
@@ -368,12 +376,14 @@ void Session::CountResponse(const http::Response& response) {
   }
 }
 
-// Reads straight into the output, behind the room for the frame's header; SendData, which nghttp2
-// calls next, completes the frame.
+// Reads straight into the output, behind the room for the frame's header, or says what of a pipe is
+// the payload; SendData, which nghttp2 calls next, completes the frame.
 ssize_t Session::ReadBody(Stream& stream, std::size_t length, std::uint32_t* flags) {
   ResponseBody& body = *stream.body;
-  std::uint8_t* to = out_->Reserve(kFrameHeaderBytes + length) + kFrameHeaderBytes;
-  const ssize_t n = body.Fill(to, length);
+  const bool piped = body.NextIsPiped();
+  const ssize_t n =
+      piped ? body.TakePiped(length)
+            : body.Fill(out_->Reserve(kFrameHeaderBytes + length) + kFrameHeaderBytes, length);
   if (n == ResponseBody::kWait) {
     body.Await([this, id = stream.id] {
       nghttp2_session_resume_data(session_, id);
@@ -384,6 +394,9 @@ ssize_t Session::ReadBody(Stream& stream, std::size_t length, std::uint32_t* fla
   if (n < 0) {
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // resets the stream: the length promised cannot
                                                    // be sent
+  }
+  if (piped) {
+    piped_ = {body.pipe(), static_cast<std::size_t>(n)};
   }
   *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   if (body.AtEnd()) {

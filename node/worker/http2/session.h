@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "node/worker/handlers/context.h"
 #include "node/worker/http/request.h"
@@ -25,6 +26,12 @@
 #include "node/worker/task.h"
 
 namespace croft::node::worker::http2 {
+
+// `bytes` is zero for none.
+struct PipedPayload {
+  std::shared_ptr<store::FilePipe> pipe;
+  std::size_t bytes = 0;
+};
 
 class Session {
  public:
@@ -38,8 +45,11 @@ class Session {
 
   // Any error ends the connection.
   absl::Status Receive(std::span<const std::uint8_t> bytes);
-  // Appends frames until `out` holds `bytes_max` or nothing is ready.
+  // Appends frames until `out` holds `bytes_max`, nothing is ready, or the last frame's payload is
+  // in a pipe.
   absl::Status Send(OutputBuffer& out, std::size_t bytes_max);
+  // The payload that follows what the last Send appended, and goes out before the next Send.
+  PipedPayload TakePiped() { return std::exchange(piped_, {}); }
 
   // Tells the peer to stop; FinishDrain, some time later, refuses what still came.
   void StartDrain();
@@ -69,6 +79,7 @@ class Session {
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
   OutputBuffer* out_ = nullptr;  // during Send
   std::size_t out_bytes_max_ = 0;
+  PipedPayload piped_;
   bool drained_ = false;
 };
 

@@ -128,7 +128,6 @@ OpenAnswer Store::OpenBlocking(const OpenRequest& request) {
         std::min(request.read_ahead, static_cast<std::size_t>(answer.facts.st_size)));
     const ssize_t n = answer.file->ReadBlocking(answer.start.data(), answer.start.size(), 0);
     answer.start.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    counters_.Add(StoreCounter::kReadsTotal);
   }
   return answer;
 }
@@ -145,7 +144,7 @@ OpenAnswer Store::MakeAnswer(UniqueFd fd, int error, bool inline_io, const OpenR
   }
   answer.outcome = OpenAnswer::Outcome::kOpened;
   if (!request.directory_only) {
-    answer.file = std::make_shared<StoreFile>(std::move(fd), threads_, inline_io);
+    answer.file = std::make_shared<StoreFile>(std::move(fd), threads_, inline_io, counters_);
   }
   return answer;
 }

@@ -33,7 +33,9 @@ ssize_t StoreFile::ReadCached(void* to, std::size_t bytes, std::int64_t offset) 
     return -1;
   }
   const iovec part{.iov_base = to, .iov_len = bytes};
-  return ::preadv2(fd_.get(), &part, 1, offset, RWF_NOWAIT);
+  const ssize_t n = ::preadv2(fd_.get(), &part, 1, offset, RWF_NOWAIT);
+  CountRead(n);
+  return n;
 }
 
 ssize_t StoreFile::ReadBlocking(void* to, std::size_t bytes, std::int64_t offset) const {
@@ -45,14 +47,33 @@ ssize_t StoreFile::ReadBlocking(void* to, std::size_t bytes, std::int64_t offset
       continue;
     }
     if (n < 0) {
-      return done > 0 ? static_cast<ssize_t>(done) : -1;
+      if (done == 0) {
+        return -1;
+      }
+      break;
     }
     if (n == 0) {
       break;
     }
     done += static_cast<std::size_t>(n);
   }
+  CountRead(static_cast<ssize_t>(done));
   return static_cast<ssize_t>(done);
+}
+
+ssize_t StoreFile::SpliceBlocking(int pipe, std::size_t bytes, std::int64_t offset) const {
+  off64_t from = offset;
+  const ssize_t n =
+      ::splice(fd_.get(), &from, pipe, nullptr, bytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  CountRead(n);
+  return n;
+}
+
+void StoreFile::CountRead(ssize_t bytes) const {
+  if (bytes > 0) {
+    counters_.Add(counters::StoreCounter::kReadsTotal);
+    counters_.Add(counters::StoreCounter::kBytesReadTotal, bytes);
+  }
 }
 
 void StoreFile::ExpectSequentialReads() const {

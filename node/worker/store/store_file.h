@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "node/counters/counter_memory.h"
 #include "node/worker/store/store_threads.h"
 #include "proto/base/unique_fd.h"
 
@@ -16,8 +17,13 @@ namespace croft::node::worker::store {
 
 class StoreFile {
  public:
-  StoreFile(UniqueFd fd, std::shared_ptr<StoreThreads> threads, bool inline_io)
-      : fd_(std::move(fd)), threads_(std::move(threads)), inline_io_(inline_io) {}
+  // `counters` is the store's row, where what is read is counted.
+  StoreFile(UniqueFd fd, std::shared_ptr<StoreThreads> threads, bool inline_io,
+            counters::Row counters)
+      : fd_(std::move(fd)),
+        threads_(std::move(threads)),
+        inline_io_(inline_io),
+        counters_(counters) {}
   StoreFile(const StoreFile&) = delete;
   StoreFile& operator=(const StoreFile&) = delete;
   ~StoreFile();
@@ -27,15 +33,21 @@ class StoreFile {
   ssize_t ReadCached(void* to, std::size_t bytes, std::int64_t offset) const;
   // Blocks; for the store's threads. Bytes read, fewer only at the end of the file; -1 with errno.
   ssize_t ReadBlocking(void* to, std::size_t bytes, std::int64_t offset) const;
+  // Blocks; for the store's threads. Moves bytes into a pipe, as far as there is room in it; -1
+  // with errno.
+  ssize_t SpliceBlocking(int pipe, std::size_t bytes, std::int64_t offset) const;
   // Doubles the kernel's read-ahead.
   void ExpectSequentialReads() const;
 
   const std::shared_ptr<StoreThreads>& threads() const { return threads_; }
 
  private:
+  void CountRead(ssize_t bytes) const;
+
   UniqueFd fd_;
   const std::shared_ptr<StoreThreads> threads_;
   const bool inline_io_;
+  const counters::Row counters_;
 };
 
 class ReadJob final : public Job {
