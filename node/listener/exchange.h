@@ -19,6 +19,7 @@ namespace croft::node::listener {
 class WorkerSession;
 class PoolQueue;
 class WorkerConnection;
+class SplicePipe;
 
 // Body bytes of a request kept here before the visitor is read no further.
 inline constexpr std::size_t kUploadBufferBytes = 64 * 1024;
@@ -32,6 +33,19 @@ enum class Failure : std::uint8_t {
   kWorkerLost,   // its connection ended while the request was there
   kRefused,      // the worker did not begin it: safe to send again
   kBadResponse,  // against HTTP/2 or the listener's limits
+};
+
+// Where a response's body goes at once while nothing of it waits, so that a large one is not copied
+// on its way.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  // Bytes from the front of `bytes` that were taken; the rest waits in Exchange::body.
+  virtual std::size_t TakeBody(std::string_view bytes) = 0;
+  // Whether it would take some now.
+  virtual bool TakesBody() const = 0;
+  // As TakeBody, of the first `bytes` that are in the pipe.
+  virtual std::size_t TakePiped(SplicePipe& pipe, std::size_t bytes) = 0;
 };
 
 struct Exchange
@@ -65,6 +79,7 @@ struct Exchange
   bool ended = false;
   std::string body;
   std::size_t body_taken = 0;
+  BodySink* sink = nullptr;  // once the head has been sent
   Failure failure = Failure::kNone;
 
   Place place = Place::kNowhere;
@@ -89,6 +104,7 @@ struct Exchange
     head_done = ended = false;
     body.clear();
     body_taken = 0;
+    sink = nullptr;
     failure = Failure::kNone;
     lost_process_id = 0;
   }

@@ -18,7 +18,12 @@ Loop::Loop(unsigned index, Shared& shared, std::shared_ptr<const replica::Reader
       router_(std::move(reader)),
       logs_(core_, shared.logs, shared.node),
       work_(core_.io().get_executor()),
-      ticker_(core_.io()) {}
+      ticker_(core_.io()) {
+  core_.wheel().OnRestEnds([this] {
+    core_.wheel().Advance(LoopCore::Now());
+    Tick();
+  });
+}
 
 Loop::~Loop() = default;
 
@@ -32,15 +37,25 @@ void Loop::Run() {
 }
 
 void Loop::Tick() {
+  if (std::exchange(ticking_, true)) {
+    return;
+  }
   ticker_.expires_after(TimerWheel::kTick);
   ticker_.async_wait([this](const boost::system::error_code& error) {
+    ticking_ = false;
     if (!error) {
-      core_.wheel().Advance(LoopCore::Now());
-      core_.Settle();
-      StopWhenEmpty();
-      Tick();
+      OnTick();
     }
   });
+}
+
+void Loop::OnTick() {
+  core_.wheel().Advance(LoopCore::Now());
+  core_.Settle();
+  StopWhenEmpty();
+  if (closing_ || !core_.wheel().Rest()) {
+    Tick();
+  }
 }
 
 void Loop::Listen(UniqueFd socket, const LocalAddress& local) {
@@ -117,6 +132,7 @@ void Loop::Remove(Connection& connection) { connection.ConnectionHook::unlink();
 void Loop::Close() {
   closing_ = true;
   acceptors_.clear();
+  Tick();  // which ends the loop
   for (Connection& connection : connections_) {
     connection.Drain();
   }

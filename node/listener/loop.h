@@ -65,7 +65,9 @@ class Loop {
   void Remove(Connection& connection);
 
  private:
+  // Advances the wheel every so often, while there is something in it.
   void Tick();
+  void OnTick();
   void StopWhenEmpty();
 
   LoopCore core_;
@@ -82,6 +84,7 @@ class Loop {
   boost::unordered_flat_map<std::int64_t, std::unique_ptr<PoolQueue>> pools_;
   boost::unordered_flat_map<std::int64_t, counters::Row> site_rows_;
   std::vector<std::unique_ptr<RequestState>> spare_requests_;
+  bool ticking_ = false;
   bool closing_ = false;
   bool damage_told_ = false;
 };

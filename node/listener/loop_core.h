@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "node/listener/buffer_pool.h"
+#include "node/listener/splice_pipe.h"
 #include "node/listener/timer_wheel.h"
 #include "node/listener/wakeup.h"
 
@@ -43,6 +44,8 @@ class LoopCore {
   // For bytes that are digested before the handler ends.
   std::vector<char>& read_buffer() { return read_buffer_; }
 
+  SplicePipe& splice_pipe() { return splice_pipe_; }
+
   // `now`: at the end of this event.
   void MarkDirty(Flushed& flushed, bool now) {
     flush_now_ = flush_now_ || now;
@@ -69,6 +72,7 @@ class LoopCore {
   TimerWheel wheel_;
   BufferPool buffers_;
   std::vector<char> read_buffer_;
+  SplicePipe splice_pipe_;
   boost::intrusive::list<Flushed, boost::intrusive::base_hook<FlushedHook>,
                          boost::intrusive::constant_time_size<false>>
       dirty_;

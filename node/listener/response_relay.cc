@@ -47,6 +47,7 @@ ResponseRelay::ResponseRelay(const Context& context)
 }
 
 ResponseRelay::~ResponseRelay() {
+  c_.exchange.sink = nullptr;
   c_.pool.Cancel(c_.exchange);
   c_.core.buffers().Give(std::move(out_));
   c_.core.buffers().Give(std::move(c_.exchange.body));
@@ -211,6 +212,9 @@ void ResponseRelay::BuildHead() {
     out_.append("Transfer-Encoding: chunked\r\n");
   }
   out_.append("\r\n");
+  if (!no_body_ && !chunked_) {
+    exchange.sink = this;
+  }
 }
 
 // For a chunked response, the next chunks; what must not be sent is dropped.
@@ -279,6 +283,26 @@ void ResponseRelay::Write() {
   }
   write_progress_ = LoopCore::Now();
   c_.socket.WaitWritable();
+}
+
+// Between two turns of Run: what the socket does not take is written by the next one.
+std::size_t ResponseRelay::TakeBody(std::string_view bytes) {
+  if (!TakesBody()) {
+    return 0;
+  }
+  std::array<iovec, 1> part{{{const_cast<char*>(bytes.data()), bytes.size()}}};
+  std::size_t sent = 0;
+  c_.socket.Write(part, sent);  // when it breaks, the next turn sees it
+  return sent;
+}
+
+bool ResponseRelay::TakesBody() const {
+  return !done_ && !blocked_ && out_taken_ == out_.size() && !c_.socket.broken() &&
+         !c_.socket.waiting_writable();
+}
+
+std::size_t ResponseRelay::TakePiped(SplicePipe& pipe, std::size_t bytes) {
+  return TakesBody() ? c_.socket.WritePiped(pipe, bytes) : 0;
 }
 
 bool ResponseRelay::ResponseWritten() const {

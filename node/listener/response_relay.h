@@ -19,7 +19,7 @@
 
 namespace croft::node::listener {
 
-class ResponseRelay {
+class ResponseRelay final : private BodySink {
  public:
   enum class End : std::uint8_t {
     kComplete,
@@ -47,7 +47,7 @@ class ResponseRelay {
 
   // REQUIRES: the exchange's request is filled in.
   explicit ResponseRelay(const Context& context);
-  ~ResponseRelay();
+  ~ResponseRelay() override;
   ResponseRelay(const ResponseRelay&) = delete;
   ResponseRelay& operator=(const ResponseRelay&) = delete;
 
@@ -62,6 +62,9 @@ class ResponseRelay {
   void BuildHead();
   void Write();
   void QueueBody();
+  std::size_t TakeBody(std::string_view bytes) override;
+  bool TakesBody() const override;
+  std::size_t TakePiped(SplicePipe& pipe, std::size_t bytes) override;
   void OnFailure();
   void OnDeath();
   void OnExpired();

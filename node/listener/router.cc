@@ -1,11 +1,13 @@
 #include "node/listener/router.h"
 
+#include <algorithm>
 #include <array>
 
 #include "croft/v1/account.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
+#include "proto/contract/binding_rules.h"
 #include "proto/contract/settings_rules.h"
 
 namespace croft::node::listener {
@@ -13,9 +15,10 @@ namespace {
 
 constexpr std::size_t kCacheBytesMax = 64 * 1024 * 1024;
 constexpr std::size_t kBindingsMax = 65536;
-// A resolved site's share beyond its record: its settings, which are filled in whole, and the
-// containers.
-constexpr std::size_t kSiteOverheadBytes = 3 * 1024;
+// A resolved site's share beyond its record: the containers, and settings that are not shared,
+// which are filled in whole.
+constexpr std::size_t kSiteOverheadBytes = 512;
+constexpr std::size_t kSettingsBytes = 3 * 1024;
 
 }  // namespace
 
@@ -38,7 +41,7 @@ contract::Route Router::Find(const contract::RouteRequest& request) {
 
 const croft::v1::Settings& Router::node_settings() {
   LoadOuter();
-  return outer_->effective;
+  return *outer_->effective;
 }
 
 void Router::LoadOuter() {
@@ -72,7 +75,8 @@ void Router::LoadOuter() {
       {"platform", &outer_->platform},
       {outer_->farm_name, &outer_->farm},
   }};
-  outer_->effective = contract::EffectiveSettings(layers);
+  outer_->effective =
+      std::make_shared<const croft::v1::Settings>(contract::EffectiveSettings(layers));
 }
 
 std::optional<std::int64_t> Router::FindBinding(std::string_view encoded_key) {
@@ -101,11 +105,14 @@ std::shared_ptr<const contract::ResolvedSite> Router::FindSite(std::int64_t uid)
       {"platform", &outer_->platform},
       {outer_->farm_name, &outer_->farm},
   }};
-  auto resolved =
-      std::make_shared<const contract::ResolvedSite>(contract::ResolveSite(site, outer, *this));
+  auto resolved = std::make_shared<const contract::ResolvedSite>(
+      contract::ResolveSite(site, outer, *this, outer_->effective));
   if (damage_.empty()) {
-    cache_.PutSite(resolved,
-                   found->body.size() * 2 + kSiteOverheadBytes * (1 + resolved->settings.size()));
+    const auto own =
+        std::count_if(resolved->settings.begin(), resolved->settings.end(),
+                      [&](const auto& layer) { return layer.settings != outer_->effective; });
+    cache_.PutSite(resolved, found->body.size() * 2 + kSiteOverheadBytes +
+                                 kSettingsBytes * static_cast<std::size_t>(own));
   }
   return resolved;
 }
@@ -151,7 +158,7 @@ void Router::Drop(const v1::ReplicaChanged& change) {
   for (const v1::RecordKey& key : change.keys()) {
     switch (key.type()) {
       case v1::SITE:
-        cache_.DropSite(key.uid());
+        DropSite(key.uid());
         break;
       case v1::ACCOUNT:  // read from the replica at each request
       case v1::NODE:
@@ -159,6 +166,21 @@ void Router::Drop(const v1::ReplicaChanged& change) {
       default:  // every site may refer to it
         DropAll();
         return;
+    }
+  }
+}
+
+void Router::DropSite(std::int64_t uid) {
+  cache_.DropSite(uid);
+  const auto found = reader_->FindRecord({v1::SITE, uid});
+  croft::v1::Site site;
+  if (!found.ok() || (found->has_value() && !site.ParseFromString((*found)->body))) {
+    cache_.ClearBindings();
+    return;
+  }
+  for (const croft::v1::Binding& binding : site.bindings()) {
+    if (const auto normal = contract::NormalizeBinding(binding); normal.ok()) {
+      cache_.DropBinding(contract::EncodeBindingKey(contract::MakeBindingKey(*normal)));
     }
   }
 }

@@ -45,6 +45,8 @@ class Router final : private contract::RoutingSource, private contract::NameSour
   std::pair<std::int64_t, std::string> FindStore(std::string_view store_name) override;
 
   void DropAll();
+  // A site changed: it goes, with the bindings it had and those it has now.
+  void DropSite(std::int64_t uid);
   // The platform's and the farm's settings and the farm's name, read once.
   void LoadOuter();
   template <typename T>
@@ -54,7 +56,7 @@ class Router final : private contract::RoutingSource, private contract::NameSour
     croft::v1::Settings platform;
     croft::v1::Settings farm;
     std::string farm_name;  // "farms/main"
-    croft::v1::Settings effective;
+    std::shared_ptr<const croft::v1::Settings> effective;
   };
 
   std::shared_ptr<const replica::Reader> reader_;

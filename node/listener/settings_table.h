@@ -14,10 +14,9 @@ namespace croft::node::listener {
 class SettingsTable {
  public:
   struct Key {
-    std::int64_t site_uid = 0;
     std::int64_t store_uid = 0;
     std::shared_ptr<const croft::v1::Settings>
-        settings;  // one object per version of a site's path layer
+        settings;  // one object per version of a path layer, or of what many sites share
     bool operator==(const Key&) const = default;
   };
   struct Use {

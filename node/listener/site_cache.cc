@@ -42,22 +42,41 @@ std::optional<std::int64_t> SiteCache::FindBinding(std::string_view encoded_key)
 
 void SiteCache::PutBinding(std::string_view encoded_key, std::int64_t site_uid) {
   if (bindings_.size() >= bindings_max_) {
-    bindings_.clear();  // visitors can ask for any number of hosts
+    ClearBindings();  // visitors can ask for any number of hosts
   }
-  bindings_.emplace(encoded_key, site_uid);
+  if (bindings_.emplace(encoded_key, site_uid).second && site_uid != 0) {
+    keys_of_sites_[site_uid].emplace_back(encoded_key);
+  }
+}
+
+// A key whose site has lost it may stay in keys_of_sites_: dropping it twice does no harm.
+void SiteCache::DropBinding(std::string_view encoded_key) {
+  if (const auto found = bindings_.find(encoded_key); found != bindings_.end()) {
+    bindings_.erase(found);
+  }
+}
+
+void SiteCache::ClearBindings() {
+  bindings_.clear();
+  keys_of_sites_.clear();
 }
 
 void SiteCache::DropSite(std::int64_t uid) {
   if (const auto found = sites_.find(uid); found != sites_.end()) {
     Erase(found->second);
   }
-  bindings_.clear();
+  if (const auto keys = keys_of_sites_.find(uid); keys != keys_of_sites_.end()) {
+    for (const std::string& key : keys->second) {
+      DropBinding(key);
+    }
+    keys_of_sites_.erase(keys);
+  }
 }
 
 void SiteCache::Clear() {
   order_.clear();
   sites_.clear();
-  bindings_.clear();
+  ClearBindings();
   bytes_ = 0;
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/contract/routing.h"
 
@@ -29,7 +30,10 @@ class SiteCache {
   std::optional<std::int64_t> FindBinding(std::string_view encoded_key) const;
   void PutBinding(std::string_view encoded_key, std::int64_t site_uid);
 
-  // A site changed: it goes, and every binding, since the site may have won or lost any.
+  void DropBinding(std::string_view encoded_key);
+  void ClearBindings();
+
+  // The site goes, and the bindings known to lead to it.
   void DropSite(std::int64_t uid);
   void Clear();
 
@@ -56,6 +60,7 @@ class SiteCache {
   Order order_;  // most recently used first
   boost::unordered_flat_map<std::int64_t, Order::iterator> sites_;
   boost::unordered_flat_map<std::string, std::int64_t, Hash, std::equal_to<>> bindings_;
+  boost::unordered_flat_map<std::int64_t, std::vector<std::string>> keys_of_sites_;
 };
 
 }  // namespace croft::node::listener

@@ -13,6 +13,9 @@ std::uint64_t TimerWheel::TickOf(TimePoint time) const {
 }
 
 void TimerWheel::Set(Timed& timed, TimePoint deadline) {
+  if (std::exchange(resting_, false)) {
+    alarm_();
+  }
   timed.deadline_ = deadline;
   if (timed.TimedHook::is_linked() && timed.slot_tick_ <= TickOf(deadline)) {
     return;
@@ -30,6 +33,8 @@ void TimerWheel::Place(Timed& timed) {
 void TimerWheel::Advance(TimePoint now) {
   const auto now_tick =
       static_cast<std::uint64_t>(std::max(now - start_, TimePoint::duration(0)) / kTick);
+  // After a rest: every slot once is enough.
+  current_tick_ = std::max(current_tick_, now_tick - std::min<std::uint64_t>(now_tick, kSlots));
   while (current_tick_ < now_tick) {
     ++current_tick_;
     Slot due;
@@ -48,6 +53,12 @@ void TimerWheel::Advance(TimePoint now) {
       timed.OnDeadline();
     }
   }
+}
+
+bool TimerWheel::Rest() {
+  resting_ =
+      std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.empty(); });
+  return resting_;
 }
 
 }  // namespace croft::node::listener

@@ -6,6 +6,8 @@
 #include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace croft::node::listener {
 
@@ -39,8 +41,14 @@ class TimerWheel {
   void Set(Timed& timed, TimePoint deadline);
   void Clear(Timed& timed) { timed.deadline_ = TimePoint::max(); }
 
-  // Calls OnDeadline for what is due. Call about every kTick.
+  // Calls OnDeadline for what is due. Call about every kTick, but for rests.
   void Advance(TimePoint now);
+
+  // Called by the Set that ends a rest, before it places anything; it is to advance the wheel.
+  void OnRestEnds(std::function<void()> alarm) { alarm_ = std::move(alarm); }
+  // True when nothing is in the wheel: it rests until the next Set. REQUIRES: OnRestEnds was
+  // called.
+  bool Rest();
 
  private:
   static constexpr std::size_t kSlots = 1024;
@@ -51,6 +59,8 @@ class TimerWheel {
   void Place(Timed& timed);
 
   const TimePoint start_;
+  std::function<void()> alarm_;
+  bool resting_ = false;
   std::uint64_t current_tick_ = 0;
   std::array<Slot, kSlots> slots_;
 };

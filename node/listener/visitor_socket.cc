@@ -98,6 +98,22 @@ VisitorSocket::Progress VisitorSocket::Write(std::span<iovec> parts, std::size_t
   }
 }
 
+std::size_t VisitorSocket::WritePiped(SplicePipe& pipe, std::size_t bytes) {
+  std::size_t sent = 0;
+  while (sent < bytes) {
+    const ssize_t size = pipe.MoveTo(socket_.native_handle(), bytes - sent);
+    if (size < 0 && errno == EINTR) {
+      continue;
+    }
+    if (size <= 0) {
+      break;  // it is full; or gone, as the next write will see
+    }
+    sent += static_cast<std::size_t>(size);
+  }
+  bytes_sent_ += static_cast<std::int64_t>(sent);
+  return sent;
+}
+
 void VisitorSocket::WaitWritable() {
   if (std::exchange(waiting_writable_, true)) {
     return;

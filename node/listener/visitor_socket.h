@@ -60,6 +60,8 @@ class VisitorSocket {
 
   // Sends what it can; the number of bytes is added to `sent`.
   Progress Write(std::span<iovec> parts, std::size_t& sent);
+  // Sends what it can of the first `bytes` that are in the pipe; returns how many.
+  std::size_t WritePiped(SplicePipe& pipe, std::size_t bytes);
   // Rings when it can be written again.
   void WaitWritable();
   bool waiting_writable() const { return waiting_writable_; }

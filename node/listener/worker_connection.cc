@@ -15,7 +15,8 @@
 namespace croft::node::listener {
 namespace {
 
-constexpr int kReadsPerEvent = 4;
+constexpr int kReadsPerEvent = 8;
+constexpr std::size_t kFrameHeaderBytes = 9;
 constexpr std::int64_t kFewStreams = 2;
 constexpr std::size_t kOutputKeptBytes = 64 * 1024;
 
@@ -111,52 +112,68 @@ void WorkerConnection::Submit(Exchange& exchange) {
 }
 
 void WorkerConnection::StartRead() {
-  socket_.async_read_some(asio::buffer(input_),
-                          [self = shared_from_this(), generation = generation_](
-                              const boost::system::error_code& error, std::size_t size) {
-                            if (generation == self->generation_) {
-                              self->OnRead(error, size);
-                            }
-                            self->core_.Settle();
-                          });
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this(), generation = generation_](
+                                            const boost::system::error_code& error) {
+    if (generation == self->generation_) {
+      self->OnReadable(error);
+    }
+    // First the visitors get what came; only then is more waited for.
+    self->core_.Settle();
+    if (generation == self->generation_ && self->session_ != nullptr) {
+      self->StartRead();
+    }
+  });
 }
 
-void WorkerConnection::OnRead(const boost::system::error_code& error, std::size_t size) {
+void WorkerConnection::OnReadable(const boost::system::error_code& error) {
   if (error) {
     Drop(true, "it closed the connection");
     return;
   }
-  if (!Digest({input_.data(), size}) || (size == input_.size() && !ReadMore())) {
-    return;
-  }
-  Touch();  // acknowledgements, window updates, the last goodbye
-  StartRead();
-}
-
-// A large response: by larger pieces while they are there.
-bool WorkerConnection::ReadMore() {
-  std::vector<char>& buffer = core_.read_buffer();
   for (int i = 0; i < kReadsPerEvent; ++i) {
-    const ssize_t size = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
+    std::size_t wanted = 0;
+    absl::Status fed;
+    const ssize_t size = ReadSome(wanted, fed);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
-      return true;
+      break;
     }
     if (size <= 0) {
       Drop(true, "it closed the connection");
-      return false;
+      return;
     }
-    if (!Digest({buffer.data(), static_cast<std::size_t>(size)})) {
-      return false;
+    if (!Digest(fed)) {
+      return;
     }
-    if (static_cast<std::size_t>(size) < buffer.size()) {
-      return true;
+    if (static_cast<std::size_t>(size) < wanted) {
+      break;
     }
   }
-  return true;
+  Touch();  // acknowledgements, window updates, the last goodbye
 }
 
-bool WorkerConnection::Digest(std::string_view bytes) {
-  const absl::Status fed = session_->Feed(bytes);
+// Every read of a loop uses its one large buffer, so that an idle connection holds none. A large
+// payload goes by the pipe instead; of what follows one only the frame's header is read, since it
+// probably begins another.
+ssize_t WorkerConnection::ReadSome(std::size_t& wanted, absl::Status& fed) {
+  SplicePipe& pipe = core_.splice_pipe();
+  wanted = pipe.usable() ? session_->NextIsPayload() : 0;
+  if (wanted > 0) {
+    const ssize_t size = pipe.FillFrom(socket_.native_handle(), wanted);
+    if (size > 0) {
+      fed = session_->FeedPiped(pipe);
+    }
+    return size;
+  }
+  std::vector<char>& buffer = core_.read_buffer();
+  wanted = session_->TakeAfterPayload() ? kFrameHeaderBytes : buffer.size();
+  const ssize_t size = ::recv(socket_.native_handle(), buffer.data(), wanted, 0);
+  if (size > 0) {
+    fed = session_->Feed({buffer.data(), static_cast<std::size_t>(size)});
+  }
+  return size;
+}
+
+bool WorkerConnection::Digest(const absl::Status& fed) {
   ReportClosed();
   if (session_ != nullptr && !fed.ok()) {
     Drop(false, {fed.message().data(), fed.message().size()});

@@ -2,7 +2,6 @@
 // and again, after a pause, while the agent lists the worker. One loop only.
 #pragma once
 
-#include <array>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <cstdint>
 #include <memory>
@@ -60,10 +59,11 @@ class WorkerConnection final : public Flushed,
 
   bool Connect();
   void StartRead();
-  void OnRead(const boost::system::error_code& error, std::size_t size);
-  // False when the connection ended.
-  bool ReadMore();
-  bool Digest(std::string_view bytes);
+  void OnReadable(const boost::system::error_code& error);
+  // What is to be read next: bytes read, 0 at the end, -1 with errno; `wanted` are as many as it
+  // asked for.
+  ssize_t ReadSome(std::size_t& wanted, absl::Status& fed);
+  bool Digest(const absl::Status& fed);
   void WaitWritable();
   // `died`: the peer ended it without saying so.
   void Drop(bool died, std::string_view reason);
@@ -77,7 +77,6 @@ class WorkerConnection final : public Flushed,
   const Peer peer_;
   Socket socket_;
   std::unique_ptr<WorkerSession> session_;
-  std::array<char, 16 * 1024> input_;
   std::size_t written_ = 0;  // of session_->output()
   unsigned generation_ = 0;  // of the socket: an older one's handlers do nothing
   bool waiting_writable_ = false;

@@ -13,6 +13,8 @@
 namespace croft::node::listener {
 namespace {
 
+// Less of a payload is copied sooner than spliced.
+constexpr std::size_t kSplicedBytesMin = 32 * 1024;
 constexpr std::size_t kPseudoFields = 6;  // four of HTTP/2, target and settings
 
 nghttp2_nv Field(std::string_view name, std::string_view value,
@@ -37,7 +39,6 @@ bool IsHopByHopResponse(std::string_view name) {
 
 v1::TargetSettings SettingsOf(const contract::Route& route) {
   v1::TargetSettings settings;
-  settings.set_site_uid(route.site->uid);
   settings.set_store_uid(route.root.store_uid);
   settings.set_store_path(route.root.store_path);
   *settings.mutable_settings() = *route.settings;
@@ -86,12 +87,37 @@ struct WorkerCallbacks {
     return 0;
   }
 
+  static int OnBeginFrame(nghttp2_session*, const nghttp2_frame_hd* header, void* user) {
+    auto& self = *static_cast<WorkerSession*>(user);
+    const bool payload = header->type == NGHTTP2_DATA && (header->flags & NGHTTP2_FLAG_PADDED) == 0;
+    self.payload_stream_ = header->stream_id;
+    self.payload_left_ = payload ? header->length : 0;
+    self.after_payload_ = false;
+    return 0;
+  }
+
   static int OnData(nghttp2_session* session, std::uint8_t, std::int32_t stream_id,
-                    const std::uint8_t* data, std::size_t size, void*) {
+                    const std::uint8_t* data, std::size_t size, void* user) {
+    auto& self = *static_cast<WorkerSession*>(user);
+    self.payload_left_ -= std::min(size, self.payload_left_);
     // The connection's window is credited at once; the stream's when the visitor took the bytes.
     nghttp2_session_consume_connection(session, size);
-    if (Exchange* exchange = Find(session, stream_id)) {
-      exchange->body.append(View(data, size));
+    Exchange* exchange = Find(session, stream_id);
+    if (exchange == nullptr) {
+      return 0;
+    }
+    if (self.piped_ != nullptr) {
+      self.OnPiped(*exchange, size);
+      return 0;
+    }
+    std::string_view bytes = View(data, size);
+    if (exchange->sink != nullptr && exchange->body_view().empty()) {
+      const std::size_t taken = exchange->sink->TakeBody(bytes);
+      nghttp2_session_consume_stream(session, stream_id, taken);
+      bytes.remove_prefix(taken);
+    }
+    if (!bytes.empty()) {
+      exchange->body.append(bytes);
       exchange->owner.Ring();
     }
     return 0;
@@ -128,6 +154,7 @@ struct WorkerCallbacks {
       Check(nghttp2_session_callbacks_new(&made) == 0, "nghttp2 has no memory for callbacks");
       nghttp2_session_callbacks_set_on_header_callback(made, OnHeader);
       nghttp2_session_callbacks_set_on_frame_recv_callback(made, OnFrame);
+      nghttp2_session_callbacks_set_on_begin_frame_callback(made, OnBeginFrame);
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, OnData);
       nghttp2_session_callbacks_set_on_stream_close_callback(made, OnClose);
       return made;
@@ -146,9 +173,10 @@ WorkerSession::WorkerSession(std::uint32_t streams_max) : settings_(link::kSetti
   Check(nghttp2_session_client_new2(&session_, WorkerCallbacks::Get(), this, option) == 0,
         "nghttp2 has no memory for a session");
   nghttp2_option_del(option);
-  const std::array<nghttp2_settings_entry, 3> settings{{
+  const std::array<nghttp2_settings_entry, 4> settings{{
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
+      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kStreamWindowBytes},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kResponseHeaderBytesMax},
   }};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
@@ -168,8 +196,7 @@ bool WorkerSession::CanSubmit() const {
 
 bool WorkerSession::Submit(Exchange& exchange) {
   const contract::Route& route = *exchange.route;
-  const SettingsTable::Use use =
-      settings_.Find({route.site->uid, route.root.store_uid, route.settings});
+  const SettingsTable::Use use = settings_.Find({route.root.store_uid, route.settings});
   const std::string target = link::EncodeTarget({use.number, route.strip, route.root.path});
   const std::string settings =
       use.define ? link::EncodeSettings(use.number, SettingsOf(route)) : std::string();
@@ -229,6 +256,39 @@ absl::Status WorkerSession::Feed(std::string_view bytes) {
                  nghttp2_strerror(static_cast<int>(taken)));
   }
   return absl::OkStatus();
+}
+
+std::size_t WorkerSession::NextIsPayload() const {
+  if (payload_left_ < kSplicedBytesMin) {
+    return 0;
+  }
+  const Exchange* exchange = WorkerCallbacks::Find(session_, payload_stream_);
+  const bool taken = exchange != nullptr && exchange->sink != nullptr &&
+                     exchange->body_view().empty() && exchange->sink->TakesBody();
+  return taken ? payload_left_ : 0;
+}
+
+// nghttp2 counts the bytes but never looks at them, so it is given others in their place.
+absl::Status WorkerSession::FeedPiped(SplicePipe& pipe) {
+  static const std::array<char, kStreamWindowBytes> kInTheirPlace{};
+  piped_ = &pipe;
+  absl::Status fed = Feed({kInTheirPlace.data(), pipe.size()});
+  piped_ = nullptr;
+  if (pipe.size() > 0) {  // nghttp2 refused the stream
+    std::string dropped;
+    pipe.ReadInto(dropped, pipe.size());
+  }
+  after_payload_ = true;
+  return fed;
+}
+
+void WorkerSession::OnPiped(Exchange& exchange, std::size_t size) {
+  const std::size_t taken = exchange.sink == nullptr ? 0 : exchange.sink->TakePiped(*piped_, size);
+  nghttp2_session_consume_stream(session_, exchange.stream_id, taken);
+  if (taken < size) {
+    piped_->ReadInto(exchange.body, size - taken);
+    exchange.owner.Ring();
+  }
 }
 
 bool WorkerSession::Collect() {

@@ -14,6 +14,7 @@
 
 #include "node/listener/exchange.h"
 #include "node/listener/settings_table.h"
+#include "node/listener/splice_pipe.h"
 
 namespace croft::node::listener {
 
@@ -44,6 +45,14 @@ class WorkerSession {
 
   // Bytes from the worker. An error says why the connection is to be closed.
   absl::Status Feed(std::string_view bytes);
+  // How many of the worker's next bytes are a large payload whose visitor takes it now, to be fed
+  // by FeedPiped.
+  std::size_t NextIsPayload() const;
+  // Whether such a payload has just ended, so that the next bytes are probably another's header;
+  // said once.
+  bool TakeAfterPayload() { return std::exchange(after_payload_, false) && payload_left_ == 0; }
+  // As Feed; the bytes, at most NextIsPayload(), are in the pipe, which is empty afterwards.
+  absl::Status FeedPiped(SplicePipe& pipe);
   // Serialises what waits, appending to output(); false when the session is of no more use.
   bool Collect();
   std::string& output() { return output_; }
@@ -61,6 +70,7 @@ class WorkerSession {
  private:
   friend struct WorkerCallbacks;
   void OnHeader(Exchange& exchange, std::string_view name, std::string_view value);
+  void OnPiped(Exchange& exchange, std::size_t size);
   void OnResponseHead(Exchange& exchange, bool end_of_stream);
   void OnClose(std::int32_t stream_id, std::uint32_t error_code, Exchange* exchange);
   // Ends the stream because of what the worker sent.
@@ -73,6 +83,11 @@ class WorkerSession {
   std::int64_t open_streams_ = 0;
   std::int64_t closed_ = 0;
   bool goaway_ = false;
+  // The DATA frame that is being received.
+  std::int32_t payload_stream_ = 0;
+  std::size_t payload_left_ = 0;
+  bool after_payload_ = false;
+  SplicePipe* piped_ = nullptr;  // during FeedPiped
 };
 
 }  // namespace croft::node::listener

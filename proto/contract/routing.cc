@@ -197,10 +197,15 @@ void AddPersonalPages(const v1::Site& record, NameSource& names, ResolvedSite& s
   site.personal_pool_uid = pool.empty() ? 0 : names.FindPoolUid(pool);
 }
 
-void AddSettings(const v1::Site& record, std::span<const SettingsLayer> outer, ResolvedSite& site) {
-  std::vector<SettingsLayer> layers(outer.begin(), outer.end());
-  layers.push_back({record.name(), &record.settings()});
-  const auto whole = std::make_shared<const v1::Settings>(EffectiveSettings(layers));
+bool SetsNothing(const v1::Settings& settings) { return settings.ByteSizeLong() == 0; }
+
+void AddSettings(const v1::Site& record, std::span<const SettingsLayer> outer,
+                 std::shared_ptr<const v1::Settings> whole, ResolvedSite& site) {
+  if (whole == nullptr || !SetsNothing(record.settings())) {
+    std::vector<SettingsLayer> layers(outer.begin(), outer.end());
+    layers.push_back({record.name(), &record.settings()});
+    whole = std::make_shared<const v1::Settings>(EffectiveSettings(layers));
+  }
   // A path inherits from the paths above it, so shorter ones are resolved first.
   std::vector<const v1::PathSettings*> paths;
   for (const v1::PathSettings& path : record.paths()) {
@@ -209,12 +214,15 @@ void AddSettings(const v1::Site& record, std::span<const SettingsLayer> outer, R
   std::stable_sort(paths.begin(), paths.end(), [](const auto* a, const auto* b) {
     return a->path().size() < b->path().size();
   });
-  site.settings.push_back({"", whole});
+  site.settings.push_back({"", std::move(whole)});
   for (const v1::PathSettings* path : paths) {
     const std::string prefix = PrefixOf(path->path());
     const auto parent =
         std::find_if(site.settings.rbegin(), site.settings.rend(),
                      [&](const auto& layer) { return IsBelow(prefix, layer.prefix); });
+    if (SetsNothing(path->settings())) {
+      continue;  // its parent says it all
+    }
     auto merged = std::make_shared<v1::Settings>(*parent->settings);
     MergeSettings(path->settings(), *merged);
     if (prefix.empty()) {
@@ -229,7 +237,7 @@ void AddSettings(const v1::Site& record, std::span<const SettingsLayer> outer, R
 }  // namespace
 
 ResolvedSite ResolveSite(const v1::Site& record, std::span<const SettingsLayer> outer,
-                         NameSource& names) {
+                         NameSource& names, std::shared_ptr<const v1::Settings> outer_effective) {
   ResolvedSite site;
   site.uid = record.uid();
   site.revision = record.revision();
@@ -242,7 +250,7 @@ ResolvedSite ResolveSite(const v1::Site& record, std::span<const SettingsLayer> 
   if (record.has_personal_pages()) {
     AddPersonalPages(record, names, site);
   }
-  AddSettings(record, outer, site);
+  AddSettings(record, outer, std::move(outer_effective), site);
   return site;
 }
 

@@ -69,9 +69,11 @@ class NameSource {
   virtual std::pair<std::int64_t, std::string> FindStore(std::string_view store_name) = 0;
 };
 
-// `outer` are the platform's and the farm's settings.
+// `outer` are the platform's and the farm's settings; `outer_effective`, if given, what they come
+// to: a site that sets nothing shares it instead of holding a copy.
 ResolvedSite ResolveSite(const v1::Site& site, std::span<const SettingsLayer> outer,
-                         NameSource& names);
+                         NameSource& names,
+                         std::shared_ptr<const v1::Settings> outer_effective = nullptr);
 ResolvedAccount ResolveAccount(const v1::Account& account, NameSource& names);
 
 class RoutingSource {

@@ -62,6 +62,31 @@ TEST(TimerWheel, FollowsADeadlineThatMoves) {
   EXPECT_EQ(later.rung, 1);
 }
 
+TEST(TimerWheel, RestsWhenEmptyAndIsCurrentAfterIt) {
+  const TimePoint start;
+  TimePoint now = start;
+  TimerWheel wheel(start);
+  int alarms = 0;
+  wheel.OnRestEnds([&] {
+    ++alarms;
+    wheel.Advance(now);
+  });
+  Bell bell;
+  wheel.Set(bell, start + seconds(1));
+  EXPECT_FALSE(wheel.Rest());
+  wheel.Advance(start + seconds(2));
+  EXPECT_EQ(bell.rung, 1);
+  EXPECT_TRUE(wheel.Rest());
+  now = start + seconds(36000);
+  wheel.Set(bell, now + seconds(5));
+  EXPECT_EQ(alarms, 1);
+  wheel.Advance(now + seconds(4));
+  EXPECT_EQ(bell.rung, 1);
+  wheel.Advance(now + seconds(6));
+  EXPECT_EQ(bell.rung, 2);
+  EXPECT_EQ(alarms, 1);
+}
+
 TEST(TimerWheel, ForgetsWhatIsDestroyed) {
   const TimePoint start;
   TimerWheel wheel(start);
@@ -108,7 +133,7 @@ TEST(SettingsTable, DefinesOnceAndReusesTheLeastRecentlyUsedNumber) {
   SettingsTable table(3);
   std::vector<SettingsTable::Key> keys;
   for (int i = 0; i < 4; ++i) {
-    keys.push_back({i, 1, std::make_shared<const croft::v1::Settings>()});
+    keys.push_back({1, std::make_shared<const croft::v1::Settings>()});
   }
   for (std::uint32_t i = 0; i < 3; ++i) {
     const auto use = table.Find(keys[i]);
@@ -145,20 +170,34 @@ TEST(SiteCache, DropsTheLeastRecentlyUsedBeyondItsBytes) {
   EXPECT_EQ(cache.bytes(), 500u);
 }
 
-TEST(SiteCache, ForgetsBindingsWithAnySiteAndWhenThereAreTooMany) {
+TEST(SiteCache, ForgetsASitesBindingsWithItAndAllWhenThereAreTooMany) {
   SiteCache cache(1000, 3);
   cache.PutBinding("a", 1);
   cache.PutBinding("b", 0);
+  cache.PutBinding("c", 2);
   EXPECT_EQ(cache.FindBinding("a"), 1);
   EXPECT_EQ(cache.FindBinding("b"), 0);
-  EXPECT_EQ(cache.FindBinding("c"), std::nullopt);
-  cache.DropSite(77);
+  EXPECT_EQ(cache.FindBinding("d"), std::nullopt);
+  cache.DropSite(1);
   EXPECT_EQ(cache.FindBinding("a"), std::nullopt);
+  EXPECT_EQ(cache.FindBinding("b"), 0) << "another change's";
+  EXPECT_EQ(cache.FindBinding("c"), 2);
+  cache.DropBinding("b");
+  EXPECT_EQ(cache.FindBinding("b"), std::nullopt);
   for (const char* key : {"1", "2", "3", "4"}) {
     cache.PutBinding(key, 1);
   }
-  EXPECT_EQ(cache.FindBinding("1"), std::nullopt);
+  EXPECT_EQ(cache.FindBinding("c"), std::nullopt);
   EXPECT_EQ(cache.FindBinding("4"), 1);
+}
+
+TEST(SiteCache, KeepsABindingThatWentToAnotherSite) {
+  SiteCache cache(1000, 10);
+  cache.PutBinding("a", 1);
+  cache.DropBinding("a");
+  cache.PutBinding("a", 2);
+  cache.DropSite(2);
+  EXPECT_EQ(cache.FindBinding("a"), std::nullopt);
 }
 
 TEST(LogLine, IsOneLineOfPlainFieldsWhateverVisitorsSend) {

@@ -218,4 +218,22 @@ TEST(Routing, EveryOutcomeHasItsStatusAndWord) {
 }
 
 }  // namespace
+
+TEST(Routing, SharesTheOuterSettingsWithSitesAndPathsThatSetNothing) {
+  Estate estate;
+  const auto outer = std::make_shared<const v1::Settings>(EffectiveSettings({}));
+  v1::Site site = SampleSite();
+  site.clear_settings();
+  site.clear_paths();
+  site.add_paths()->set_path("/docs");
+  const ResolvedSite plain = ResolveSite(site, {}, estate, outer);
+  ASSERT_EQ(plain.settings.size(), 1u);
+  EXPECT_EQ(plain.settings.front().settings, outer);
+  site.mutable_settings()->mutable_limits()->set_max_url(100);
+  const ResolvedSite own = ResolveSite(site, {}, estate, outer);
+  ASSERT_EQ(own.settings.size(), 1u);
+  EXPECT_EQ(own.settings.front().settings->limits().max_url(), 100);
+  EXPECT_EQ(own.settings.front().settings->limits().max_query(), outer->limits().max_query());
+}
+
 }  // namespace croft::contract
