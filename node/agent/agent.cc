@@ -71,7 +71,9 @@ Agent::Agent(OnlyByCreate, boost::asio::io_context& loop, const Clock& clock, Op
       recheck_timer_(loop),
       reopen_timer_(loop),
       replica_(loop,
-               {.directory = options_.data_directory + "/replica", .version = options_.version},
+               {.directory = options_.data_directory + "/replica",
+                .version = options_.version,
+                .own_directory = options_.data_directory},
                ReplicaCallbacks()) {}
 
 Agent::~Agent() { session_.Stop(); }
@@ -233,10 +235,12 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
   }
   if (outcome.ack.has_value()) {
     for (const v1::RecordResult& refused : outcome.ack->refused()) {
-      events_.Push("record_quarantined", {},
-                   fmt::format("{} {} of revision {} is not applied: {}",
-                               v1::RecordType_Name(refused.type()), refused.uid(),
-                               refused.revision(), refused.reason()));
+      // The event that operators see is control's, made of the ack.
+      log::Warn(
+          "agent", "a record is not applied",
+          {{"record", fmt::format("{} {}", v1::RecordType_Name(refused.type()), refused.uid())},
+           {"rev", std::to_string(refused.revision())},
+           {"err", refused.reason()}});
     }
     session_.SendAck(stream, *std::move(outcome.ack));
   }

@@ -27,9 +27,8 @@ class EventQueue {
   explicit EventQueue(const Clock& clock) : clock_(clock) {}
 
   // `kind`: "worker_crashed", "worker_ping_failed", "worker_start_failed",
-  // "worker_shutdown_failed", "listener_crashed", "endpoint_failed", "record_quarantined",
-  // "replica_damaged", or what a listener or worker reports, such as "url_refused". Also written to
-  // the log.
+  // "worker_shutdown_failed", "listener_crashed", "endpoint_failed", "replica_damaged", or what a
+  // listener or worker reports, such as "url_refused". Also written to the log.
   void Push(std::string_view kind, EventSubject subject, std::string message);
   // The oldest; nullopt if there is none.
   std::optional<v1::EventReport> Take();

@@ -249,7 +249,6 @@ TEST_F(NodeTest, RefusesABadRecordAndAppliesTheRest) {
   EXPECT_TRUE(Serves("good.example"));
   ASSERT_TRUE(Eventually([&] { return !control_.refused().empty(); }));
   EXPECT_EQ(control_.refused()[0].uid(), 8);
-  EXPECT_TRUE(Eventually([&] { return control_.HasEvent("record_quarantined"); }));
 }
 
 TEST_F(NodeTest, HealsAReplicaThatWasDamagedWhileItWasDown) {
