@@ -65,7 +65,7 @@ const std::vector<Refused> kRefused{
     {"SpaceBeforeColon", "GET / HTTP/1.1\r\nHost: site.example\r\nContent-Length : 5\r\n\r\n", 400},
     {"SpaceInName", "GET / HTTP/1.1\r\nHost: site.example\r\nX Y: 5\r\n\r\n", 400},
     {"NoColon", "GET / HTTP/1.1\r\nHost: site.example\r\nnonsense\r\n\r\n", 400},
-    {"NulInValue", std::string("GET / HTTP/1.1\r\nHost: site.example\r\nX: a\0b\r\n\r\n", 48), 400},
+    {"NulInValue", std::string("GET / HTTP/1.1\r\nHost: site.example\r\nX: a\0b\r\n\r\n", 46), 400},
     {"NoHost", "GET / HTTP/1.1\r\n\r\n", 400},
     {"TwoHosts", "GET / HTTP/1.1\r\nHost: site.example\r\nHost: site.example\r\n\r\n", 400},
     {"BadHost", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
