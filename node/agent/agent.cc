@@ -71,7 +71,9 @@ Agent::Agent(OnlyByCreate, boost::asio::io_context& loop, const Clock& clock, Op
       recheck_timer_(loop),
       reopen_timer_(loop),
       replica_(loop,
-               {.directory = options_.data_directory + "/replica", .version = options_.version},
+               {.directory = options_.data_directory + "/replica",
+                .version = options_.version,
+                .own_directory = options_.data_directory},
                ReplicaCallbacks()) {}
 
 Agent::~Agent() { session_.Stop(); }

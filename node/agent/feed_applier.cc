@@ -333,7 +333,7 @@ absl::Status FeedApplier::ApplyOne(const v1::Record& record, bool force) {
       return absl::OkStatus();
     }
   }
-  if (auto fault = FindFault(record)) {
+  if (auto fault = FindFault(record, options_.own_directory)) {
     return Refuse(record, *std::move(fault));
   }
   NoteChanged(key);

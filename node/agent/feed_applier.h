@@ -22,6 +22,8 @@ inline constexpr std::uint32_t kSchemaLevel = 1;
 
 struct ApplierOptions {
   std::string version;
+  // Where the node keeps its own files; a store in it is refused.
+  std::string own_directory;
   // A delta larger than this commits in parts.
   std::size_t transaction_bytes_max = std::size_t{64} << 20;
   // A snapshot of another history is refused when it would take away more sites than both of these.

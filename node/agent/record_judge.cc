@@ -7,6 +7,7 @@
 #include "croft/v1/account.pb.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/site.pb.h"
+#include "croft/v1/store.pb.h"
 #include "node/replica/record_keys.h"
 #include "proto/base/error.h"
 #include "proto/contract/resource_name.h"
@@ -33,6 +34,14 @@ std::string Shorten(std::string reason) {
     reason += "...";
   }
   return reason;
+}
+
+bool IsIn(std::string_view path, std::string_view directory) {
+  while (directory.size() > 1 && directory.back() == '/') {
+    directory.remove_suffix(1);
+  }
+  return path.substr(0, directory.size()) == directory &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 // The name must be the type's canonical one; a uid, where the body has one, the record's.
@@ -66,7 +75,7 @@ bool TakeState(const Message& from, State stopped, Message& to) {
 
 }  // namespace
 
-std::optional<std::string> FindFault(const v1::Record& record) {
+std::optional<std::string> FindFault(const v1::Record& record, std::string_view own_directory) {
   if (record.deleted()) {
     return std::nullopt;
   }
@@ -86,6 +95,12 @@ std::optional<std::string> FindFault(const v1::Record& record) {
       reason += fmt::format(" (and {} more)", violations.size() - 1);
     }
     return Shorten(std::move(reason));
+  }
+  if (record.type() == v1::STORE && !own_directory.empty()) {
+    const std::string& path = static_cast<const croft::v1::FileStore&>(*message).path();
+    if (IsIn(path, own_directory)) {
+      return Shorten(fmt::format("store.path: {} is where the node keeps its own files", path));
+    }
   }
   if (const auto keys = replica::ReadRecordKeys(record.type(), record.body()); !keys.ok()) {
     return Shorten(std::string(keys.status().message()));

@@ -11,8 +11,8 @@
 namespace croft::node::agent {
 
 // Why the record is to be quarantined, in one line with the field; nullopt if it is good. A
-// deletion is always good.
-std::optional<std::string> FindFault(const v1::Record& record);
+// deletion is always good. A store in `own_directory`, the node's, never is; empty: there is none.
+std::optional<std::string> FindFault(const v1::Record& record, std::string_view own_directory = {});
 
 // A record that is bad otherwise but stops its site or pool, or suspends its account, does so:
 // `last_good` with that state. nullopt if it says no such thing.

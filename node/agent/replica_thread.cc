@@ -129,6 +129,7 @@ absl::Status ReplicaThread::OpenWriter() {
   writer_ = *std::move(writer);
   ApplierOptions options;
   options.version = options_.version;
+  options.own_directory = options_.own_directory;
   applier_ = std::make_unique<FeedApplier>(*writer_, std::move(options));
   return absl::OkStatus();
 }

@@ -37,6 +37,7 @@ class ReplicaThread {
   struct Options {
     std::string directory;
     std::string version;
+    std::string own_directory;  // see ApplierOptions
     // The older generation is renewed after this long without a change, at most that often.
     std::chrono::milliseconds refresh_after{15'000};
     std::chrono::milliseconds refresh_interval{600'000};

@@ -83,17 +83,16 @@ absl::StatusOr<std::string> ParseStorePath(std::string_view text) {
   if (!path.ok()) {
     return path;
   }
-  constexpr std::array<std::string_view, 6> kForbidden = {"/proc", "/sys", "/dev",
-                                                          "/etc",  "/run", "/boot"};
+  constexpr std::array<std::string_view, 7> kForbidden = {"/proc", "/sys",  "/dev",          "/etc",
+                                                          "/run",  "/boot", "/var/lib/croft"};
   const auto is_in = [&](std::string_view tree) {
     return path->substr(0, tree.size()) == tree &&
            (path->size() == tree.size() || (*path)[tree.size()] == '/');
   };
   if (*path == "/" || std::any_of(kForbidden.begin(), kForbidden.end(), is_in)) {
     return Error(absl::StatusCode::kInvalidArgument,
-                 "path \"{}\": a store can be neither \"/\" nor in /proc, /sys, /dev, /etc, /run "
-                 "or /boot",
-                 Shorten(text));
+                 "path \"{}\": a store can be neither \"/\" nor in {}", Shorten(text),
+                 fmt::join(kForbidden, ", "));
   }
   if (path->size() > kStorePathBytesMax) {
     return Error(absl::StatusCode::kInvalidArgument, "path \"{}\": it is longer than {} bytes",

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "croft/v1/pool.pb.h"
+#include "croft/v1/store.pb.h"
+#include "node/agent/record_judge.h"
 #include "node/replica/reader.h"
 #include "proto/base/log.h"
 #include "tests/unit/node/replica/records.h"
@@ -165,6 +167,20 @@ TEST_F(FeedApplierTest, ABadRecordLeavesItsLastGoodVersionAndTheOthersApply) {
   EXPECT_EQ(SiteNamed("a"), 1);
   EXPECT_EQ(SiteNamed("b"), 2);
   EXPECT_EQ(applier_->MakeHello().quarantine_size(), 1);
+}
+
+TEST_F(FeedApplierTest, AStoreInTheNodesOwnDirectoryIsRefused) {
+  const auto fault = [](const std::string& path) {
+    croft::v1::FileStore store;
+    store.set_name("farms/main/stores/s");
+    store.set_organization("organizations/root");
+    store.set_path(path);
+    return FindFault(ARecord(v1::STORE, 7, 1, store.SerializeAsString()), "/srv/node/");
+  };
+  EXPECT_EQ(fault("/srv/node"), "store.path: /srv/node is where the node keeps its own files");
+  EXPECT_TRUE(fault("/srv/node/log").has_value());
+  EXPECT_EQ(fault("/srv/nodes"), std::nullopt);
+  EXPECT_EQ(fault("/srv"), std::nullopt);
 }
 
 TEST_F(FeedApplierTest, TheReasonNamesWhatIsWrong) {

@@ -241,7 +241,7 @@ TEST(ValidateStore, KeepsAwayFromTheSystem) {
        ".."},
   };
   for (const std::string path : {"/", "/etc", "/etc/nginx", "/proc/1", "/sys", "/dev/shm", "/run/x",
-                                 "/boot", "/srv/../etc"}) {
+                                 "/boot", "/srv/../etc", "/var/lib/croft/control"}) {
     cases.push_back({path, [path](Store& s) { s.set_path(path); }, "store.path", "a store can be"});
   }
   ExpectRefused<Store>(valid, cases);
