@@ -210,9 +210,26 @@ class RowSource {
   bool first_ = true;
 };
 
-std::int64_t CountLines(const std::string& path) {
+// The first line names the columns.
+std::int64_t CountRows(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  return std::count(std::istreambuf_iterator<char>(file), {}, '\n') - 1;
+}
+
+// Shows how far it is, and is done with that when it returns.
+absl::Status SendRows(ApiClient& client, std::int64_t count, RowSource& rows,
+                      Guarded<Tally>& tally) {
+  ProgressBar progress("import", count);
+  return client.ImportAccounts(
+      [&](v1::ImportAccountsRequest& request) { return rows.Next(request); },
+      [&](const v1::ImportAccountsResponse& response) {
+        auto now = tally.Lock();
+        now->created += response.created();
+        now->unchanged += response.unchanged();
+        now->revision = std::max(now->revision, response.revision());
+        now->errors.insert(now->errors.end(), response.errors().begin(), response.errors().end());
+        progress.Set(now->created + now->unchanged + static_cast<std::int64_t>(now->errors.size()));
+      });
 }
 
 }  // namespace
@@ -232,17 +249,7 @@ ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation) {
   if (auto status = rows.Open(); !status.ok()) {
     return Fail(status);
   }
-  ProgressBar progress("import", CountLines(invocation.names[0]));
-  const auto status = client.ImportAccounts(
-      [&](v1::ImportAccountsRequest& request) { return rows.Next(request); },
-      [&](const v1::ImportAccountsResponse& response) {
-        auto now = tally.Lock();
-        now->created += response.created();
-        now->unchanged += response.unchanged();
-        now->revision = std::max(now->revision, response.revision());
-        now->errors.insert(now->errors.end(), response.errors().begin(), response.errors().end());
-        progress.Set(now->created + now->unchanged + static_cast<std::int64_t>(now->errors.size()));
-      });
+  const auto status = SendRows(client, CountRows(invocation.names[0]), rows, tally);
   Tally result = *tally.Lock();
   const ExitCode code = Report(invocation, result);
   if (!status.ok()) {
