@@ -165,9 +165,13 @@ ssize_t WorkerConnection::ReadSome(std::size_t& wanted, absl::Status& fed) {
     return size;
   }
   std::vector<char>& buffer = core_.read_buffer();
-  wanted = session_->TakeAfterPayload() ? kFrameHeaderBytes : buffer.size();
+  const bool header_only = session_->AfterPayload();
+  wanted = header_only ? kFrameHeaderBytes : buffer.size();
   const ssize_t size = ::recv(socket_.native_handle(), buffer.data(), wanted, 0);
   if (size > 0) {
+    if (header_only) {
+      session_->ForgetPayload();
+    }
     fed = session_->Feed({buffer.data(), static_cast<std::size_t>(size)});
   }
   return size;

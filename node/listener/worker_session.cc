@@ -92,7 +92,8 @@ struct WorkerCallbacks {
     const bool payload = header->type == NGHTTP2_DATA && (header->flags & NGHTTP2_FLAG_PADDED) == 0;
     self.payload_stream_ = header->stream_id;
     self.payload_left_ = payload ? header->length : 0;
-    self.after_payload_ = false;
+    self.large_payload_ =
+        self.payload_left_ >= kSplicedBytesMin && (header->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     return 0;
   }
 
@@ -278,7 +279,6 @@ absl::Status WorkerSession::FeedPiped(SplicePipe& pipe) {
     std::string dropped;
     pipe.ReadInto(dropped, pipe.size());
   }
-  after_payload_ = true;
   return fed;
 }
 

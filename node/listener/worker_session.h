@@ -48,9 +48,10 @@ class WorkerSession {
   // How many of the worker's next bytes are a large payload whose visitor takes it now, to be fed
   // by FeedPiped.
   std::size_t NextIsPayload() const;
-  // Whether such a payload has just ended, so that the next bytes are probably another's header;
-  // said once.
-  bool TakeAfterPayload() { return std::exchange(after_payload_, false) && payload_left_ == 0; }
+  // Whether a large payload has just ended, so that the next bytes are probably another's header.
+  bool AfterPayload() const { return large_payload_ && payload_left_ == 0; }
+  // Something was read since.
+  void ForgetPayload() { large_payload_ = false; }
   // As Feed; the bytes, at most NextIsPayload(), are in the pipe, which is empty afterwards.
   absl::Status FeedPiped(SplicePipe& pipe);
   // Serialises what waits, appending to output(); false when the session is of no more use.
@@ -86,7 +87,7 @@ class WorkerSession {
   // The DATA frame that is being received.
   std::int32_t payload_stream_ = 0;
   std::size_t payload_left_ = 0;
-  bool after_payload_ = false;
+  bool large_payload_ = false;
   SplicePipe* piped_ = nullptr;  // during FeedPiped
 };
 

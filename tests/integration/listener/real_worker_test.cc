@@ -54,6 +54,37 @@ TEST_F(RealWorkerTest, ServesFilesByteForByte) {
   EXPECT_EQ(visitor.Ask(Get("/index.html")).body, "<h1>home</h1>");
 }
 
+TEST_F(RealWorkerTest, KeepsLongFilesExactForVisitorsWhoPauseBesideOnesWhoLeave) {
+  const RealWorker worker(node_.SocketPath(1), 1);
+  node_.SetWorkers({1});
+  std::string bytes;
+  for (int i = 0; bytes.size() < 30'000'000; ++i) {
+    bytes += std::to_string(i) + "\n";
+  }
+  WriteFile("long.txt", bytes);
+  WriteFile("short.txt", "short");
+  std::vector<std::unique_ptr<Visitor>> pausing;
+  std::vector<std::unique_ptr<Visitor>> leaving;
+  for (int i = 0; i < 3; ++i) {
+    pausing.push_back(std::make_unique<Visitor>(node_.port()));
+    leaving.push_back(std::make_unique<Visitor>(node_.port()));
+    pausing.back()->Send(Get("/long.txt"));
+    leaving.back()->Send(Get("/long.txt"));
+    EXPECT_FALSE(leaving.back()->ReadSome(100).empty());
+  }
+  for (auto& visitor : leaving) {
+    visitor->Reset();
+  }
+  // Those who read nothing yet fill their sockets; others are served meanwhile.
+  Visitor other(node_.port());
+  EXPECT_EQ(other.Ask(Get("/short.txt")).body, "short");
+  EXPECT_TRUE(other.Ask(Get("/long.txt")).body == bytes);
+  for (auto& visitor : pausing) {
+    EXPECT_TRUE(visitor->Read().body == bytes);
+    EXPECT_EQ(visitor->Ask(Get("/short.txt")).body, "short");
+  }
+}
+
 TEST_F(RealWorkerTest, CutsOnlyWhatHadBegunWhenAWorkerIsKilled) {
   WriteFile("page.html", std::string(20'000, 'p'));
   auto first = std::make_unique<RealWorker>(node_.SocketPath(1), 1);
