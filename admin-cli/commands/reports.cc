@@ -102,7 +102,12 @@ absl::Status ReadNewest(ApiClient& client, const std::string& method, const Invo
 }
 
 std::string Singular(const std::string& type) {
-  return type.ends_with('s') ? type.substr(0, type.size() - 1) : type;
+  for (const std::string noun : {"node", "site", "pool", "worker", "store"}) {
+    if (type == noun + "s") {
+      return noun;
+    }
+  }
+  return type;
 }
 
 // The counters a table has room for, per type.

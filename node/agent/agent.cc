@@ -93,7 +93,8 @@ ListenerSupervisor::Hooks Agent::ListenerHooks() {
                   SendMarks();
                 }
               },
-          .on_damaged = [this](const std::string& reason) { OnDamaged(reason); }};
+          .on_damaged = [this](const std::string& reason) { OnDamaged(reason); },
+          .on_endpoint = [this] { SendMarks(); }};
 }
 
 ControlSession::Hooks Agent::SessionHooks() {
@@ -336,6 +337,13 @@ void Agent::ArmRecheck() {
   });
 }
 
-void Agent::SendMarks() { session_.SetMarks(marks_); }
+void Agent::SendMarks() {
+  v1::Marks told = marks_;
+  // What keeps changes from being applied is said before what is merely missing.
+  if (told.problem().empty()) {
+    told.set_problem(listener_.Problem());
+  }
+  session_.SetMarks(told);
+}
 
 }  // namespace croft::node::agent

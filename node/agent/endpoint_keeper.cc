@@ -75,10 +75,10 @@ void EndpointKeeper::OnOpened(const EndpointKey& key,
   if (!sockets.ok()) {
     state.phase = Phase::kFailed;
     state.retry_at = now + std::max(RestartDelay(state.failures), kRetryMin);
+    state.error = fmt::format("cannot listen on {}: {}", FormatEndpoint(key),
+                              std::string(sockets.status().message()));
     if (state.failures++ == 0) {
-      events_.Push("endpoint_failed", {},
-                   fmt::format("cannot listen on {}: {}", FormatEndpoint(key),
-                               std::string(sockets.status().message())));
+      events_.Push("endpoint_failed", {}, state.error);
     }
     hooks_.on_answer();
     return;
@@ -88,6 +88,7 @@ void EndpointKeeper::OnOpened(const EndpointKey& key,
   message.mutable_endpoint()->set_port(key.port);
   message.mutable_endpoint()->set_health(options_.health.port != 0 && key == options_.health);
   state.failures = 0;
+  state.error.clear();
   if (hooks_.send(message, *std::move(sockets))) {
     state.phase = Phase::kHandedOver;
   } else {
@@ -114,6 +115,16 @@ std::vector<std::string> EndpointKeeper::List() const {
     }
   }
   return open;
+}
+
+std::string EndpointKeeper::Problem() const {
+  std::string problem;
+  for (const auto& [key, state] : endpoints_) {
+    if (state.wanted && !state.error.empty()) {
+      problem += (problem.empty() ? "" : "; ") + state.error;
+    }
+  }
+  return problem;
 }
 
 }  // namespace croft::node::agent

@@ -51,6 +51,8 @@ class EndpointKeeper {
   TimePoint Sync(TimePoint now);
   // "0.0.0.0:80" of every endpoint that the listener has.
   std::vector<std::string> List() const;
+  // What it cannot listen on and why, a sentence; empty if nothing is missing.
+  std::string Problem() const;
 
  private:
   enum class Phase { kWanted, kOpening, kHandedOver, kFailed };
@@ -59,6 +61,7 @@ class EndpointKeeper {
     bool wanted = true;
     int failures = 0;
     TimePoint retry_at;
+    std::string error;  // of the last try; empty after a good one
   };
   void SyncOne(const EndpointKey& key, State& state, TimePoint now);
   void OnOpened(const EndpointKey& key, absl::StatusOr<std::vector<UniqueFd>> sockets);

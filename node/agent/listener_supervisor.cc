@@ -35,7 +35,11 @@ ListenerSupervisor::ListenerSupervisor(SupervisionTools tools, PoolSupervisor& p
                       [this](const v1::AgentToListener& message, std::vector<UniqueFd> sockets) {
                         return IsUp() && channel_->Send(message, std::move(sockets));
                       },
-                  .on_answer = [this] { Run(); }}) {}
+                  .on_answer =
+                      [this] {
+                        Run();
+                        hooks_.on_endpoint();
+                      }}) {}
 
 ListenerSupervisor::~ListenerSupervisor() {
   if (channel_ != nullptr) {

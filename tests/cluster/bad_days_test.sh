@@ -88,6 +88,19 @@ disk_full() {
   rm "$data_dir/web2/filler"
   wait_until 40 "the node heals" answers 2 g.example / 200
 }
+port_taken() {
+  local other=$((port + 2)) holder
+  python3 -m http.server --bind 127.0.0.1 "$other" > /dev/null 2>&1 &
+  holder=$!
+  wait_until 10 "a stranger holds the port" curl -s -o /dev/null "http://127.0.0.1:$other/" || return 1
+  croft create site taken bindings="*:$other:taken.example" root=content:a pool=static || return 1
+  wait_until 10 "the node says so" problem_is "cannot listen on 127.0.0.1:$other" || { croft list nodes; kill "$holder"; return 1; }
+  answers 1 a.example / 200 || return 1
+  kill "$holder"
+  wait_until 40 "it listens once the port is free" eval '! problem_is "cannot listen"' || return 1
+  [ "$(curl -s -H 'Host: taken.example' "http://127.0.0.1:$other/")" = "page a" ]
+}
+problem_is() { croft list nodes -o csv | grep -q "$1"; }
 disk_full_is_told() { croft describe node web2 | grep -qi 'disk full'; }
 hung_store() {
   local program=$CROFT_BIN/hanging-store i
@@ -121,6 +134,7 @@ refused_at_once() { [ "$(get 1 hung.example /page.txt -o /dev/null --max-time 1 
 check "a record damaged in the database is quarantined, the rest goes on" damaged_record
 check "a damaged replica: the node serves and heals" damaged_replica
 check "a node down is listed, not awaited" node_down
+check "a port that is taken: the node says so, serves the rest, and heals" port_taken
 check "disk full: the node serves and says why it cannot apply" disk_full
 check "a hung store hurts only its own content" hung_store
 if [ "$failures" = 0 ]; then echo "all checks passed"; else echo "$failures checks failed"; fi
