@@ -230,6 +230,9 @@ bool WorkerSession::Submit(Exchange& exchange) {
   exchange.place = Exchange::Place::kInFlight;
   exchange.session = this;
   exchange.stream_id = stream_id;
+  if (exchange.has_body) {
+    exchange.owner.Ring();  // one that waited in the queue was not read: its body may come now
+  }
   return Collect();
 }
 

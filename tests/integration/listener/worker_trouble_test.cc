@@ -48,6 +48,21 @@ TEST_F(WorkerTroubleTest, AsksForAWorkerOnceAndServesWhatWaited) {
   EXPECT_TRUE(Eventually([&] { return Count(PoolCounter::kRequestsActive) == 0; }));
 }
 
+TEST_F(WorkerTroubleTest, TakesTheBodyOfARequestThatWaited) {
+  Visitor whole(node_.port());
+  whole.Send("POST /echo HTTP/1.1\r\nHost: site.example\r\nContent-Length: 5\r\n\r\nhello");
+  Visitor asking(node_.port());
+  asking.Send(
+      "POST /echo HTTP/1.1\r\nHost: site.example\r\nContent-Length: 5\r\nExpect: "
+      "100-continue\r\n\r\n");
+  ASSERT_TRUE(Eventually([&] { return Count(PoolCounter::kRequestsQueued) == 2; }));
+  const auto worker = Worker(1);
+  node_.SetWorkers({1});
+  EXPECT_EQ(whole.Read().body, "hello");
+  EXPECT_EQ(asking.ReadSome(100), "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_EQ(asking.Ask("hello").body, "hello");
+}
+
 TEST_F(WorkerTroubleTest, RefusesBeyondTheQueueAndKeepsWorkersToTheirLimit) {
   const auto worker = Worker(1);
   node_.SendPool([&](v1::PoolUpdate& pool) {
