@@ -28,7 +28,7 @@ head_row() { row MEASURE CROFT PEER RATIO "BAR AND PEER"; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b == 0) print "-"; else printf "%.2f", a / b }'; }
 
 nginx_pid=
-# start_nginx DIR < server blocks: two workers, request log on, as a hoster would run it.
+# start_nginx DIR < server blocks (not at the end of a pipe: it sets nginx_pid): two workers, request log on, as a hoster would run it.
 start_nginx() {
   mkdir -p "$1/logs" "$1/tmp"
   {
