@@ -55,7 +55,9 @@ mkdir -p "$folder/sub folder"
 echo "here it is" > "$folder/sub folder/a#b.txt"
 "$repository/deploy/serve" "$folder" --http-port "$port" --data-dir "$data" > "$work/out" 2>&1 &
 serve=$!
-check "serves a folder with an awkward name" wait_until 90 "pages are served" serves
+# What is killed is started again once it says that it serves.
+check "says that it serves" wait_until 90 "the line that says so" grep -q '^serving ' "$work/out"
+check "serves a folder with an awkward name" serves
 check "a launcher that is killed is started again" started_again launcher
 check "a control that is killed is started again" started_again control
 check "a taken port is refused at once" refuses "is taken" "$folder" --http-port "$port"
