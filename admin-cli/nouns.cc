@@ -5,6 +5,7 @@
 #include "croft/v1/account.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/node.pb.h"
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/store.pb.h"
@@ -31,6 +32,25 @@ std::vector<Noun> NounsOfThePlatform() {
        "Organization",
        ResourceType::kOrganization,
        {{"NAME", "name"}, {"PARENT", "organization"}, {"DISPLAY NAME", "display_name"}}},
+      {"operator",
+       "croft.v1.Operator",
+       "OperatorService",
+       "Operator",
+       ResourceType::kOperator,
+       {{"NAME", "name"},
+        {"ORGANIZATION", "organization"},
+        {"GRANTS", "grants"},
+        {"DISABLED", "disabled"},
+        {"DISPLAY NAME", "display_name", true}}},
+      {"token",
+       "croft.v1.Token",
+       "TokenService",
+       "Token",
+       ResourceType::kToken,
+       {{"NAME", "name"},
+        {"OPERATOR", "operator"},
+        {"EXPIRES", "expire_time"},
+        {"ORGANIZATION", "organization", true}}},
       {"farm",
        "croft.v1.Farm",
        "FarmService",

@@ -27,15 +27,20 @@ class DescribedService final : public grpc::Service {
                    const Services& services)
       : services_(services) {
     paths_.reserve(static_cast<std::size_t>(descriptor.method_count()));  // gRPC keeps the pointers
+    int added = 0;
     for (int i = 0; i < descriptor.method_count(); ++i) {
       const MethodDescriptor* method = descriptor.method(i);
-      paths_.push_back("/" + descriptor.full_name() + "/" + method->name());
       const auto stream = streams.find(method);
-      if (stream == streams.end()) {
-        AddUnary(i, method);
-      } else {
-        AddStream(i, stream->second);
+      if (stream == streams.end() && services.methods.Find(method) == nullptr) {
+        continue;
       }
+      paths_.push_back("/" + descriptor.full_name() + "/" + method->name());
+      if (stream == streams.end()) {
+        AddUnary(added, method);
+      } else {
+        AddStream(added, stream->second);
+      }
+      ++added;
     }
   }
 

@@ -5,9 +5,12 @@
 #include "croft/v1/change.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/node.pb.h"
+#include "croft/v1/operation.pb.h"
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/report.pb.h"
+#include "croft/v1/resource.pb.h"
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "proto/base/check.h"
@@ -32,7 +35,8 @@ std::vector<const google::protobuf::ServiceDescriptor*> AllServices() {
   for (const google::protobuf::Descriptor* one :
        {v1::Organization::descriptor(), v1::Farm::descriptor(), v1::Node::descriptor(),
         v1::FileStore::descriptor(), v1::ApplicationPool::descriptor(), v1::Site::descriptor(),
-        v1::Account::descriptor(), v1::Change::descriptor(), v1::Event::descriptor(),
+        v1::Account::descriptor(), v1::Operator::descriptor(), v1::Operation::descriptor(),
+        v1::Resource::descriptor(), v1::Change::descriptor(), v1::Event::descriptor(),
         node::v1::Hello::descriptor()}) {
     for (int i = 0; i < one->file()->service_count(); ++i) {
       services.push_back(one->file()->service(i));

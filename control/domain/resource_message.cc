@@ -9,6 +9,7 @@
 #include "croft/v1/account.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/node.pb.h"
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/options.pb.h"
 #include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
@@ -129,6 +130,10 @@ MessagePtr NewMessage(contract::ResourceType type) {
       return std::make_unique<v1::Site>();
     case ResourceType::kAccount:
       return std::make_unique<v1::Account>();
+    case ResourceType::kOperator:
+      return std::make_unique<v1::Operator>();
+    case ResourceType::kToken:
+      return std::make_unique<v1::Token>();
   }
   return nullptr;
 }

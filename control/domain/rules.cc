@@ -18,6 +18,8 @@ absl::Status ApplyRules(const RuleContext& context, google::protobuf::Message& r
     case ResourceType::kFarm:
     case ResourceType::kNode:
     case ResourceType::kStore:
+    case ResourceType::kOperator:
+    case ResourceType::kToken:
       return absl::OkStatus();
   }
   return absl::OkStatus();

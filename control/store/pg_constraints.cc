@@ -26,6 +26,8 @@ std::string_view ColumnReferences(ResourceType type) {
     case ResourceType::kPool:
     case ResourceType::kSite:
     case ResourceType::kAccount:
+    case ResourceType::kOperator:
+    case ResourceType::kToken:
       return "UNION (SELECT '' WHERE $2::bigint < 0)";
   }
   return "";

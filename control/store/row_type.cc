@@ -22,6 +22,10 @@ int TypeNumber(ResourceType type) {
       return node::v1::ACCOUNT;
     case ResourceType::kOrganization:
       return 101;
+    case ResourceType::kOperator:
+      return 102;
+    case ResourceType::kToken:
+      return 103;
   }
   return 0;
 }

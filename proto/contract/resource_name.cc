@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kIdBytesMax = 63;
 constexpr std::size_t kSiteIdBytesMax = 200;
 
-constexpr std::array<ResourceTypeFacts, 8> kTypes = {{
+constexpr std::array<ResourceTypeFacts, 10> kTypes = {{
     {ResourceType::kPlatform, "", "platform", "croft.v1.Platform", false},
     {ResourceType::kOrganization, "organizations", "organization", "croft.v1.Organization", false},
     {ResourceType::kFarm, "farms", "farm", "croft.v1.Farm", false},
@@ -23,6 +23,8 @@ constexpr std::array<ResourceTypeFacts, 8> kTypes = {{
     {ResourceType::kPool, "pools", "pool", "croft.v1.ApplicationPool", true},
     {ResourceType::kSite, "sites", "site", "croft.v1.Site", true},
     {ResourceType::kAccount, "accounts", "account", "croft.v1.Account", true},
+    {ResourceType::kOperator, "operators", "operator", "croft.v1.Operator", false},
+    {ResourceType::kToken, "tokens", "token", "croft.v1.Token", false},
 }};
 
 const ResourceTypeFacts* FindCollection(std::string_view collection, bool in_farm) {
@@ -96,7 +98,8 @@ absl::StatusOr<ResourceName> ParseResourceName(std::string_view text) {
   }
   return BadName(text,
                  "farms/{farm}/{nodes|stores|pools|sites|accounts}/{id}\", \"farms/{farm}\", "
-                 "\"organizations/{organization}\" or \"platform");
+                 "\"organizations/{organization}\", \"operators/{operator}\", \"tokens/{token}\" or "
+                 "\"platform");
 }
 
 absl::StatusOr<ResourceName> ParseResourceName(std::string_view text, ResourceType expected) {

@@ -11,7 +11,18 @@
 
 namespace croft::contract {
 
-enum class ResourceType { kPlatform, kOrganization, kFarm, kNode, kStore, kPool, kSite, kAccount };
+enum class ResourceType {
+  kPlatform,
+  kOrganization,
+  kFarm,
+  kNode,
+  kStore,
+  kPool,
+  kSite,
+  kAccount,
+  kOperator,
+  kToken,
+};
 
 struct ResourceTypeFacts {
   ResourceType type;

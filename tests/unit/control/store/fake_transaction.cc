@@ -48,6 +48,8 @@ bool RefersTo(const StoredResource& from, const StoredResource& to) {
     case ResourceType::kPool:
     case ResourceType::kSite:
     case ResourceType::kAccount:
+    case ResourceType::kOperator:
+    case ResourceType::kToken:
       return false;
   }
   return false;
