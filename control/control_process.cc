@@ -77,21 +77,25 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
                          message);
       });
   const feed::FeedThreads threads(*feed, store);
-  const api::Methods methods = api::BuildMethods({.store = store,
-                                                  .resources = resources,
-                                                  .feed = *feed,
-                                                  .reports = reports,
-                                                  .authority = *authority,
-                                                  .clock = clock});
+  const api::ApiParts parts = {.store = store,
+                               .resources = resources,
+                               .feed = *feed,
+                               .reports = reports,
+                               .authority = *authority,
+                               .clock = clock};
+  const api::Methods methods = api::BuildMethods(parts);
+  const api::StreamMethods streams = api::BuildStreamMethods(parts);
   api::Authorizer authorizer(store, clock);
   api::DbExecutor executor;
+  api::LiveStreams live_streams(executor);
   const auto server = api::Server::Start({.address = settings.listen,
                                           .certificate = *std::move(certificate),
                                           .ca = authority->certificate()},
                                          {.authorizer = authorizer,
                                           .executor = executor,
                                           .methods = methods,
-                                          .resources = resources,
+                                          .streams = streams,
+                                          .live_streams = live_streams,
                                           .feed = *feed});
   if (!server.ok()) {
     return server.status();

@@ -1,6 +1,7 @@
 #include "control/api/all_methods.h"
 
 #include "control/api/custom_methods.h"
+#include "control/api/import_stream.h"
 #include "control/api/node_methods.h"
 #include "control/api/standard_methods.h"
 
@@ -22,6 +23,12 @@ Methods BuildMethods(const ApiParts& parts) {
   AddChangeMethods(parts.store, parts.feed, methods);
   AddReportMethods(parts.reports, methods);
   return methods;
+}
+
+StreamMethods BuildStreamMethods(const ApiParts& parts) {
+  StreamMethods streams;
+  AddImportAccounts(parts.resources, streams);
+  return streams;
 }
 
 }  // namespace croft::control::api

@@ -1,7 +1,8 @@
-// The whole methods table: the standard methods of every resource, and the others.
+// The whole methods table: the standard methods of every resource, and the others; and the streams.
 #pragma once
 
 #include "control/api/methods.h"
+#include "control/api/stream_methods.h"
 #include "control/domain/resources.h"
 #include "control/feed/feed.h"
 #include "control/identity/authority.h"
@@ -22,5 +23,6 @@ struct ApiParts {
 };
 
 Methods BuildMethods(const ApiParts& parts);
+StreamMethods BuildStreamMethods(const ApiParts& parts);
 
 }  // namespace croft::control::api

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "control/api/grpc_stream.h"
 #include "control/api/unary_call.h"
 #include "proto/base/check.h"
 
@@ -23,24 +24,24 @@ using grpc::internal::RpcServiceMethod;
 // time instead.
 class DescribedService final : public grpc::Service {
  public:
-  DescribedService(const google::protobuf::ServiceDescriptor& descriptor, const Streams& streams,
-                   const Services& services)
+  DescribedService(const google::protobuf::ServiceDescriptor& descriptor,
+                   const OwnStreams& own_streams, const Services& services)
       : services_(services) {
     paths_.reserve(static_cast<std::size_t>(descriptor.method_count()));  // gRPC keeps the pointers
     int added = 0;
     for (int i = 0; i < descriptor.method_count(); ++i) {
       const MethodDescriptor* method = descriptor.method(i);
-      const auto stream = streams.find(method);
-      if (stream == streams.end() && services.methods.Find(method) == nullptr) {
-        continue;
-      }
+      const auto own = own_streams.find(method);
       paths_.push_back("/" + descriptor.full_name() + "/" + method->name());
-      if (stream == streams.end()) {
-        AddUnary(added, method);
-      } else {
-        AddStream(added, stream->second);
+      if (own != own_streams.end()) {
+        AddStream(added++, own->second);
+      } else if (const StreamMethod* stream = services.streams.Find(method)) {
+        AddStream(added++, [stream](const auto& context, const Services& parts) {
+          return StartGrpcStream(context, *stream, parts);
+        });
+      } else if (services.methods.Find(method) != nullptr) {
+        AddUnary(added++, method);
       }
-      ++added;
     }
   }
 
@@ -78,8 +79,9 @@ class DescribedService final : public grpc::Service {
 }  // namespace
 
 std::shared_ptr<grpc::Service> MakeService(const google::protobuf::ServiceDescriptor& descriptor,
-                                           const Streams& streams, const Services& services) {
-  return std::make_shared<DescribedService>(descriptor, streams, services);
+                                           const OwnStreams& own_streams,
+                                           const Services& services) {
+  return std::make_shared<DescribedService>(descriptor, own_streams, services);
 }
 
 }  // namespace croft::control::api

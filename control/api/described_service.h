@@ -1,6 +1,6 @@
-// A gRPC service made from its .proto descriptor: each unary method is served from the methods
-// table, each stream by its opener. So a method is written once, and gRPC's reflection and every
-// other server of the API see the same list.
+// A gRPC service made from its .proto descriptor: each method is served from the table of methods or
+// of streams. So a method is written once, and gRPC's reflection and every other server of the API
+// see the same list.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -18,12 +18,13 @@ class Service;
 
 namespace croft::control::api {
 
+// Streams that are gRPC's alone, and speak to its reactor themselves.
 using OpenStream = std::function<BytesReactor*(const grpc::CallbackServerContext& context,
                                                const Services& services)>;
-using Streams = std::map<const google::protobuf::MethodDescriptor*, OpenStream>;
+using OwnStreams = std::map<const google::protobuf::MethodDescriptor*, OpenStream>;
 
-// Check fails when a method has neither. The service must outlive the server.
+// The service must outlive the server.
 std::shared_ptr<grpc::Service> MakeService(const google::protobuf::ServiceDescriptor& descriptor,
-                                           const Streams& streams, const Services& services);
+                                           const OwnStreams& own_streams, const Services& services);
 
 }  // namespace croft::control::api

@@ -1,16 +1,15 @@
-// One import of accounts over gRPC: a batch is read, committed on the executor and answered before
-// the next is read, so that a client can't run ahead of the database. The reactor owns itself until
-// gRPC is done with it.
+// The import of accounts as a stream: each message is a batch and a change, answered once it is
+// committed.
 #pragma once
 
-#include "control/api/grpc_types.h"
-#include "control/api/services.h"
+#include "control/api/stream_methods.h"
+#include "control/domain/resources.h"
 
 namespace croft::control::api {
 
 inline constexpr int kImportRowsMax = 1000;  // of one message
 
-BytesReactor* StartImportStream(const grpc::CallbackServerContext& context,
-                                const Services& services);
+// `resources` must outlive the table.
+void AddImportAccounts(domain::Resources& resources, StreamMethods& streams);
 
 }  // namespace croft::control::api

@@ -10,7 +10,6 @@
 
 #include "control/api/described_service.h"
 #include "control/api/feed_stream.h"
-#include "control/api/import_stream.h"
 #include "control/api/methods.h"
 #include "proto/base/error.h"
 
@@ -56,16 +55,15 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
                                                       const Services& services) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  const Streams streams = {
+  const OwnStreams own_streams = {
       {GetMethod("croft.node.v1.NodeFeed.Connect"), StartFeedStream},
-      {GetMethod("croft.v1.AccountService.ImportAccounts"), StartImportStream},
   };
   auto parts = std::make_unique<Parts>();
   grpc::ServerBuilder builder;
   SetLimits(builder);
   builder.AddListeningPort(options.address, MakeCredentials(options), &parts->port);
   for (const google::protobuf::ServiceDescriptor* descriptor : AllServices()) {
-    parts->services.push_back(MakeService(*descriptor, streams, services));
+    parts->services.push_back(MakeService(*descriptor, own_streams, services));
     builder.RegisterService(parts->services.back().get());
   }
   parts->server = builder.BuildAndStart();

@@ -3,7 +3,9 @@
 
 #include "control/api/authorizer.h"
 #include "control/api/db_executor.h"
+#include "control/api/live_streams.h"
 #include "control/api/methods.h"
+#include "control/api/stream_methods.h"
 #include "control/domain/resources.h"
 #include "control/feed/feed.h"
 
@@ -13,7 +15,8 @@ struct Services {
   Authorizer& authorizer;
   DbExecutor& executor;
   const Methods& methods;
-  domain::Resources& resources;
+  const StreamMethods& streams;
+  LiveStreams& live_streams;
   feed::Feed& feed;
 };
 
