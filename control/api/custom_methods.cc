@@ -73,7 +73,8 @@ void Wait(store::Store& store, feed::Feed& feed, v1::WaitForRevisionRequest requ
   const std::int64_t asked = request.timeout_ms() <= 0 ? kWaitDefaultMs : request.timeout_ms();
   request.set_timeout_ms(std::min(asked, kWaitMostMs));
   feed.Wait(request, *farm_uid, [answer](v1::WaitForRevisionResponse response) {
-    answer(std::make_unique<v1::WaitForRevisionResponse>(std::move(response)));
+    answer(
+        CallResult{.message = std::make_unique<v1::WaitForRevisionResponse>(std::move(response))});
   });
 }
 

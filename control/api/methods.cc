@@ -14,6 +14,7 @@
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "proto/base/check.h"
+#include "proto/base/error.h"
 
 namespace croft::control::api {
 
@@ -21,6 +22,18 @@ MessagePtr Method::MakeRequest() const {
   const auto* prototype =
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(descriptor->input_type());
   return MessagePtr(prototype->New());
+}
+
+std::string FormatCounts(const v1::Counts& counts) {
+  std::string text;
+  const google::protobuf::Reflection& reflection = *counts.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(counts, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", field->name(),
+                        reflection.GetInt64(counts, field));
+  }
+  return text;
 }
 
 void Methods::Add(Method method) { methods_[method.descriptor] = std::move(method); }

@@ -9,18 +9,32 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "control/domain/resources.h"
+#include "croft/v1/resource.pb.h"
 
 namespace croft::control::api {
 
 using domain::MessagePtr;
 
+// What a call gives back: the response and, of a standard write, what it did or would have done,
+// which travels beside it (kCountsHeader).
+struct CallResult {
+  MessagePtr message;
+  std::optional<v1::Counts> counts = std::nullopt;
+};
+
+// Trailing metadata over gRPC, a header over HTTP: "created=1".
+inline constexpr char kCountsHeader[] = "croft-counts";
+// The counts that are not zero: "created=1,failed=2".
+std::string FormatCounts(const v1::Counts& counts);
+
 // Called once, from any thread.
-using Answer = std::function<void(absl::StatusOr<MessagePtr>)>;
+using Answer = std::function<void(absl::StatusOr<CallResult>)>;
 // Runs on a DbExecutor thread and may block on the store. `request` lives until it returns; the
 // answer may come later.
 using Handler = std::function<void(const domain::Caller& caller,
@@ -73,7 +87,7 @@ void Methods::AddCustom(const std::string& full_name, Access access, Function fu
            return;
          }
          using Response = typename decltype(result)::value_type;
-         answer(std::make_unique<Response>(*std::move(result)));
+         answer(CallResult{.message = std::make_unique<Response>(*std::move(result))});
        }});
 }
 

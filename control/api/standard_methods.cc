@@ -72,8 +72,8 @@ class Request {
     const FieldDescriptor* field = descriptor_.FindFieldByName(name);
     return field != nullptr && reflection_.GetBool(message_, field);
   }
-  FieldMask Mask() const {
-    const FieldDescriptor* field = descriptor_.FindFieldByName("update_mask");
+  FieldMask Mask(const std::string& name) const {
+    const FieldDescriptor* field = descriptor_.FindFieldByName(name);
     return field == nullptr
                ? FieldMask()
                : static_cast<const FieldMask&>(reflection_.GetMessage(message_, field));
@@ -85,11 +85,18 @@ class Request {
   std::string Id(contract::ResourceType type) const {
     return Text(FindResource(descriptor_, type)->name() + "_id");
   }
+  domain::ReadOptions Read() const {
+    return {.read_mask = Mask("read_mask"), .show_deleted = Flag("show_deleted")};
+  }
   domain::WriteOptions Options() const {
     domain::WriteOptions options{.validate_only = Flag("validate_only"),
                                  .request_id = Text("request_id"),
                                  .request_fingerprint = {},
-                                 .reason = Text("reason")};
+                                 .reason = Text("reason"),
+                                 .field_manager = Text("field_manager"),
+                                 .force = Flag("force"),
+                                 .if_absent = Flag("if_absent"),
+                                 .allow_missing = Flag("allow_missing")};
     if (!options.request_id.empty()) {
       options.request_fingerprint = Fingerprint(message_);
     }
@@ -110,9 +117,15 @@ struct Standard {
   Decorate decorate;
 };
 
-absl::StatusOr<MessagePtr> List(const Standard& standard, const Request& request) {
-  auto page = standard.resources->List(standard.method.type, request.Text("parent"),
-                                       request.Number("page_size"), request.Text("page_token"));
+absl::StatusOr<MessagePtr> List(const Standard& standard, const domain::Caller& caller,
+                                const Request& request) {
+  auto page = standard.resources->List(caller, {.type = standard.method.type,
+                                                .parent = request.Text("parent"),
+                                                .page_size = request.Number("page_size"),
+                                                .page_token = request.Text("page_token"),
+                                                .filter = request.Text("filter"),
+                                                .order_by = request.Text("order_by"),
+                                                .read = request.Read()});
   if (!page.ok()) {
     return page.status();
   }
@@ -133,11 +146,13 @@ absl::StatusOr<MessagePtr> List(const Standard& standard, const Request& request
   return response;
 }
 
-absl::StatusOr<MessagePtr> Get(const Standard& standard, const Request& request) {
+absl::StatusOr<MessagePtr> Get(const Standard& standard, const domain::Caller& caller,
+                               const Request& request) {
   const bool is_platform = standard.method.type == contract::ResourceType::kPlatform;
   const std::string name = request.Text("name");
-  auto resource = standard.resources->Get(standard.method.type,
-                                          is_platform && name.empty() ? "platform" : name);
+  auto resource =
+      standard.resources->Get(caller, standard.method.type,
+                              is_platform && name.empty() ? "platform" : name, request.Read());
   if (resource.ok() && standard.decorate) {
     if (absl::Status status = standard.decorate({&*resource, 1}); !status.ok()) {
       return status;
@@ -146,23 +161,38 @@ absl::StatusOr<MessagePtr> Get(const Standard& standard, const Request& request)
   return resource;
 }
 
-absl::StatusOr<MessagePtr> Call(const Standard& standard, const domain::Caller& caller,
+absl::StatusOr<CallResult> AsRead(absl::StatusOr<MessagePtr> message) {
+  if (!message.ok()) {
+    return message.status();
+  }
+  return CallResult{.message = *std::move(message)};
+}
+
+absl::StatusOr<CallResult> AsWrite(absl::StatusOr<domain::Written> written) {
+  if (!written.ok()) {
+    return written.status();
+  }
+  return CallResult{.message = std::move(written->answer), .counts = std::move(written->counts)};
+}
+
+absl::StatusOr<CallResult> Call(const Standard& standard, const domain::Caller& caller,
                                 const Request& request) {
   domain::Resources& resources = *standard.resources;
   const contract::ResourceType type = standard.method.type;
   switch (standard.method.verb) {
     case Verb::kCreate:
-      return resources.Create(caller, request.Text("parent"), request.Id(type),
-                              request.Resource(type), request.Options());
+      return AsWrite(resources.Create(caller, request.Text("parent"), request.Id(type),
+                                      request.Resource(type), request.Options()));
     case Verb::kGet:
-      return Get(standard, request);
+      return AsRead(Get(standard, caller, request));
     case Verb::kList:
-      return List(standard, request);
+      return AsRead(List(standard, caller, request));
     case Verb::kUpdate:
-      return resources.Update(caller, request.Resource(type), request.Mask(), request.Options());
+      return AsWrite(resources.Update(caller, request.Resource(type), request.Mask("update_mask"),
+                                      request.Options()));
     case Verb::kDelete:
-      return resources.Delete(caller, type, request.Text("name"), request.Text("etag"),
-                              request.Options());
+      return AsWrite(resources.Delete(caller, type, request.Text("name"), request.Text("etag"),
+                                      request.Options()));
   }
   return Error(absl::StatusCode::kUnimplemented, "no such method");
 }

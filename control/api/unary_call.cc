@@ -1,5 +1,6 @@
 #include "control/api/unary_call.h"
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
@@ -10,6 +11,7 @@
 #include "control/api/peer.h"
 #include "control/api/wire.h"
 #include "proto/base/error.h"
+#include "proto/contract/errors.h"
 
 namespace croft::control::api {
 namespace {
@@ -17,9 +19,10 @@ namespace {
 class UnaryCall final : public grpc::ServerUnaryReactor,
                         public std::enable_shared_from_this<UnaryCall> {
  public:
-  explicit UnaryCall(grpc::ByteBuffer& response) : response_(response) {}
+  UnaryCall(grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
+      : context_(context), response_(response) {}
 
-  void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+  void Start(const grpc::ByteBuffer& bytes,
              const Method& method, const Services& services) {
     self_ = shared_from_this();
     const std::shared_ptr<google::protobuf::Message> request = method.MakeRequest();
@@ -27,7 +30,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor,
       Complete(status);
       return;
     }
-    auto work = [call = self_, credentials = ReadCredentials(context), request, &method,
+    auto work = [call = self_, credentials = ReadCredentials(context_), request, &method,
                  &authorizer = services.authorizer] {
       Run(call, credentials, *request, method, authorizer);
     };
@@ -37,12 +40,15 @@ class UnaryCall final : public grpc::ServerUnaryReactor,
   }
 
   // Only the first counts: an answer and a cancellation may race.
-  void Complete(absl::StatusOr<MessagePtr> answer) {
+  void Complete(const absl::StatusOr<CallResult>& answer) {
     if (completed_.exchange(true)) {
       return;
     }
     if (answer.ok()) {
-      response_ = Serialize(**answer);
+      response_ = Serialize(*answer->message);
+      if (answer->counts.has_value()) {
+        context_.AddTrailingMetadata(kCountsHeader, FormatCounts(*answer->counts));
+      }
     }
     Finish(ToGrpc(answer.status()));
   }
@@ -66,12 +72,12 @@ class UnaryCall final : public grpc::ServerUnaryReactor,
       }
       caller = *std::move(found);
     }
-    method.handler(caller, request, [call](absl::StatusOr<MessagePtr> answer) {
-      call->Complete(std::move(answer));
-    });
+    method.handler(caller, request,
+                   [call](const absl::StatusOr<CallResult>& answer) { call->Complete(answer); });
   }
 
-  grpc::ByteBuffer& response_;  // written once, before Finish
+  grpc::CallbackServerContext& context_;  // both gRPC's until OnDone
+  grpc::ByteBuffer& response_;            // written once, before Finish
   std::atomic<bool> completed_{false};
   std::shared_ptr<UnaryCall> self_;
 };
@@ -79,15 +85,20 @@ class UnaryCall final : public grpc::ServerUnaryReactor,
 }  // namespace
 
 absl::Status BusyError() {
-  return Error(absl::StatusCode::kResourceExhausted,
-               "control has more requests waiting for the database than it takes; try again");
+  v1::ErrorDetail detail;
+  detail.set_reason("BUSY");
+  detail.set_retryable(true);
+  return contract::WithDetail(
+      Error(absl::StatusCode::kResourceExhausted,
+            "control has more requests waiting for the database than it takes; try again"),
+      detail);
 }
 
-grpc::ServerUnaryReactor* StartUnaryCall(const grpc::CallbackServerContext& context,
+grpc::ServerUnaryReactor* StartUnaryCall(grpc::CallbackServerContext& context,
                                          UnaryBytes bytes, const Method& method,
                                          const Services& services) {
-  const auto call = std::make_shared<UnaryCall>(bytes.response);
-  call->Start(context, bytes.request, method, services);
+  const auto call = std::make_shared<UnaryCall>(context, bytes.response);
+  call->Start(bytes.request, method, services);
   return call.get();
 }
 

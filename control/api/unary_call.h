@@ -13,7 +13,7 @@ struct UnaryBytes {
   grpc::ByteBuffer& response;  // gRPC's until the call is done
 };
 
-grpc::ServerUnaryReactor* StartUnaryCall(const grpc::CallbackServerContext& context,
+grpc::ServerUnaryReactor* StartUnaryCall(grpc::CallbackServerContext& context,
                                          UnaryBytes bytes, const Method& method,
                                          const Services& services);
 

@@ -81,9 +81,9 @@ absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row
   return status;
 }
 
-absl::StatusOr<Outcome> CreateIn(store::Store& store, store::Transaction& transaction,
+absl::StatusOr<Written> CreateIn(store::Store& store, store::Transaction& transaction,
                                  const Message& resource) {
-  Outcome outcome{Copy(resource)};
+  Written written{.answer = Copy(resource), .counts = CountCreated()};
   StoredResource row;
   row.type = contract::TypeOf(resource);
   row.name = GetText(resource, "name");
@@ -97,26 +97,26 @@ absl::StatusOr<Outcome> CreateIn(store::Store& store, store::Transaction& transa
   }
   row.uid = *uid;
   Links links;
-  status = ApplyRules({store, transaction}, *outcome.answer, row, links);
+  status = ApplyRules({store, transaction}, *written.answer, row, links);
   if (!status.ok()) {
     return status;
   }
-  row.body = ToBody(*outcome.answer);
+  row.body = ToBody(*written.answer);
   row.change_id = transaction.change_id();
   row.created = row.updated = transaction.time();
   status = WriteRow(transaction, row, links);
   if (!status.ok()) {
     return status;
   }
-  SetOutputFields(row, *outcome.answer);
-  return outcome;
+  SetOutputFields(row, *written.answer);
+  return written;
 }
 
 }  // namespace
 
-absl::StatusOr<MessagePtr> Resources::Create(const Caller& caller, std::string_view parent,
-                                             std::string_view id, const Message& resource,
-                                             const WriteOptions& options) {
+absl::StatusOr<Written> Resources::Create(const Caller& caller, std::string_view parent,
+                                          std::string_view id, const Message& resource,
+                                          const WriteOptions& options) {
   const ResourceType type = contract::TypeOf(resource);
   const auto name = MakeName(type, parent, id);
   if (!name.ok()) {
@@ -129,7 +129,7 @@ absl::StatusOr<MessagePtr> Resources::Create(const Caller& caller, std::string_v
   if (absl::Status status = contract::InvalidFields(contract::Validate(*input)); !status.ok()) {
     return status;
   }
-  return Write(store_, {caller, options, type}, [&](store::Transaction& transaction) {
+  return Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
     return CreateIn(store_, transaction, *input);
   });
 }

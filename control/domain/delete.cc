@@ -10,7 +10,7 @@ namespace {
 // Named in the error of a refused deletion.
 constexpr int kReferencesShown = 5;
 
-absl::StatusOr<Outcome> DeleteIn(store::Transaction& transaction, const std::string& name,
+absl::StatusOr<Written> DeleteIn(store::Transaction& transaction, const std::string& name,
                                  std::string_view etag) {
   auto found = transaction.FindForUpdate(name);
   if (!found.ok()) {
@@ -35,16 +35,16 @@ absl::StatusOr<Outcome> DeleteIn(store::Transaction& transaction, const std::str
   }
   row.change_id = transaction.change_id();
   row.updated = transaction.time();
-  Outcome outcome{NewMessage(row.type)};
-  ParseRow(row, *outcome.answer);
-  return outcome;
+  Written written{.answer = NewMessage(row.type), .counts = CountDeleted()};
+  ParseRow(row, *written.answer);
+  return written;
 }
 
 }  // namespace
 
-absl::StatusOr<MessagePtr> Resources::Delete(const Caller& caller, contract::ResourceType type,
-                                             std::string_view name, std::string_view etag,
-                                             const WriteOptions& options) {
+absl::StatusOr<Written> Resources::Delete(const Caller& caller, contract::ResourceType type,
+                                          std::string_view name, std::string_view etag,
+                                          const WriteOptions& options) {
   const auto parsed = contract::ParseResourceName(name, type);
   if (!parsed.ok()) {
     return InvalidField("name", name, std::string(parsed.status().message()));
@@ -53,7 +53,7 @@ absl::StatusOr<MessagePtr> Resources::Delete(const Caller& caller, contract::Res
   if (type == contract::ResourceType::kPlatform || canonical == "organizations/root") {
     return Protected(canonical);
   }
-  return Write(store_, {caller, options, type}, [&](store::Transaction& transaction) {
+  return Write(store_, {caller, options, *NewMessage(type)}, [&](store::Transaction& transaction) {
     return DeleteIn(transaction, canonical, etag);
   });
 }

@@ -87,7 +87,8 @@ absl::Status InsertFirst(store::Store& store, ResourceType type, std::string_vie
 
 }  // namespace
 
-absl::StatusOr<MessagePtr> Resources::Get(ResourceType type, std::string_view name) {
+absl::StatusOr<MessagePtr> Resources::Get(const Caller& /*caller*/, ResourceType type,
+                                          std::string_view name, const ReadOptions& /*options*/) {
   const auto parsed = contract::ParseResourceName(name, type);
   if (!parsed.ok()) {
     return InvalidField("name", name, std::string(parsed.status().message()));
@@ -110,21 +111,21 @@ absl::StatusOr<MessagePtr> Resources::Get(ResourceType type, std::string_view na
   return message;
 }
 
-absl::StatusOr<Page> Resources::List(ResourceType type, std::string_view parent, int page_size,
-                                     std::string_view page_token) {
-  if (page_size < 0) {
-    return InvalidField("page_size", std::to_string(page_size), "has to be 0 to 1000");
+absl::StatusOr<Page> Resources::List(const Caller& /*caller*/, const ListRequest& request) {
+  if (request.page_size < 0) {
+    return InvalidField("page_size", std::to_string(request.page_size), "has to be 0 to 1000");
   }
-  const auto scope = FindScope(store_, type, parent);
+  const auto scope = FindScope(store_, request.type, request.parent);
   if (!scope.ok()) {
     return scope.status();
   }
-  auto after = ParsePageToken(scope->description, page_token);
+  auto after = ParsePageToken(scope->description, request.page_token);
   if (!after.ok()) {
     return after.status();
   }
-  const int limit = page_size == 0 ? kPageSizeDefault : std::min(page_size, kPageSizeMax);
-  const auto rows = store_.List({.type = type,
+  const int limit =
+      request.page_size == 0 ? kPageSizeDefault : std::min(request.page_size, kPageSizeMax);
+  const auto rows = store_.List({.type = request.type,
                                  .farm_uid = scope->farm_uid,
                                  .after_name = *std::move(after),
                                  .limit = limit + 1});

@@ -1,6 +1,6 @@
-// The use cases of resources: create, get, list, update, delete, import, the same for every type.
-// Blocking (the store's); thread-safe. Input is validated by the contract, then against the other
-// resources; everything or nothing is written. Errors carry an ErrorDetail.
+// The use cases of resources: create, get, list, update, delete, undelete, import, the same for
+// every type. Blocking (the store's); thread-safe. Input is validated by the contract, then against
+// the other resources; everything or nothing is written. Errors carry an ErrorDetail.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -13,6 +13,7 @@
 
 #include "control/store/store.h"
 #include "croft/v1/account.pb.h"
+#include "croft/v1/resource.pb.h"
 #include "proto/base/clock.h"
 
 namespace croft::control::domain {
@@ -28,6 +29,31 @@ struct WriteOptions {
   std::string request_id = {};
   std::string request_fingerprint = {};  // of the whole request message
   std::string reason = {};
+  std::string field_manager = {};
+  bool force = false;          // takes fields over from their managers
+  bool if_absent = false;      // create: an existing resource is the answer
+  bool allow_missing = false;  // delete: that there is none is no error
+};
+
+// The response to a write, and what was done, or with validate_only would be.
+struct Written {
+  MessagePtr answer;
+  v1::Counts counts;
+};
+
+struct ReadOptions {
+  google::protobuf::FieldMask read_mask = {};  // empty: every field
+  bool show_deleted = false;
+};
+
+struct ListRequest {
+  contract::ResourceType type = contract::ResourceType::kSite;
+  std::string parent = {};
+  int page_size = 0;
+  std::string page_token = {};
+  std::string filter = {};
+  std::string order_by = {};
+  ReadOptions read = {};
 };
 
 struct Page {
@@ -40,18 +66,18 @@ class Resources {
   explicit Resources(store::Store& store) : store_(store) {}
 
   // Answers carry every output-only field, `revision` that of the change just committed.
-  absl::StatusOr<MessagePtr> Create(const Caller& caller, std::string_view parent,
-                                    std::string_view id, const google::protobuf::Message& resource,
-                                    const WriteOptions& options);
-  absl::StatusOr<MessagePtr> Get(contract::ResourceType type, std::string_view name);
-  absl::StatusOr<Page> List(contract::ResourceType type, std::string_view parent, int page_size,
-                            std::string_view page_token);
-  absl::StatusOr<MessagePtr> Update(const Caller& caller, const google::protobuf::Message& resource,
-                                    const google::protobuf::FieldMask& mask,
-                                    const WriteOptions& options);
-  absl::StatusOr<MessagePtr> Delete(const Caller& caller, contract::ResourceType type,
-                                    std::string_view name, std::string_view etag,
-                                    const WriteOptions& options);
+  absl::StatusOr<Written> Create(const Caller& caller, std::string_view parent, std::string_view id,
+                                 const google::protobuf::Message& resource,
+                                 const WriteOptions& options);
+  absl::StatusOr<MessagePtr> Get(const Caller& caller, contract::ResourceType type,
+                                 std::string_view name, const ReadOptions& options = {});
+  absl::StatusOr<Page> List(const Caller& caller, const ListRequest& request);
+  absl::StatusOr<Written> Update(const Caller& caller, const google::protobuf::Message& resource,
+                                 const google::protobuf::FieldMask& mask,
+                                 const WriteOptions& options);
+  absl::StatusOr<Written> Delete(const Caller& caller, contract::ResourceType type,
+                                 std::string_view name, std::string_view etag,
+                                 const WriteOptions& options);
   // One batch of an import, one transaction; rows fail one by one.
   absl::StatusOr<v1::ImportAccountsResponse> ImportAccounts(const Caller& caller,
                                                             const v1::ImportAccountsRequest& batch);

@@ -52,7 +52,7 @@ absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row
   return status;
 }
 
-absl::StatusOr<Outcome> UpdateIn(store::Store& store, store::Transaction& transaction,
+absl::StatusOr<Written> UpdateIn(store::Store& store, store::Transaction& transaction,
                                  const Message& input, const FieldMask& mask) {
   const std::string name = GetText(input, "name");
   auto found = transaction.FindForUpdate(name);
@@ -73,31 +73,31 @@ absl::StatusOr<Outcome> UpdateIn(store::Store& store, store::Transaction& transa
   if (!next.ok()) {
     return next.status();
   }
-  Outcome outcome{*std::move(next)};
-  if (readable && google::protobuf::util::MessageDifferencer::Equals(*current, *outcome.answer)) {
-    outcome.changed = false;
-    return outcome;
+  Written written{.answer = *std::move(next), .counts = CountUpdated()};
+  if (readable && google::protobuf::util::MessageDifferencer::Equals(*current, *written.answer)) {
+    written.counts = CountUnchanged();
+    return written;
   }
   Links links;
-  absl::Status status = ApplyRules({store, transaction}, *outcome.answer, row, links);
+  absl::Status status = ApplyRules({store, transaction}, *written.answer, row, links);
   if (!status.ok()) {
     return status;
   }
-  row.body = ToBody(*outcome.answer);
+  row.body = ToBody(*written.answer);
   status = WriteRow(transaction, row, links);
   if (!status.ok()) {
     return status;
   }
   row.change_id = transaction.change_id();
   row.updated = transaction.time();
-  SetOutputFields(row, *outcome.answer);
-  return outcome;
+  SetOutputFields(row, *written.answer);
+  return written;
 }
 
 }  // namespace
 
-absl::StatusOr<MessagePtr> Resources::Update(const Caller& caller, const Message& resource,
-                                             const FieldMask& mask, const WriteOptions& options) {
+absl::StatusOr<Written> Resources::Update(const Caller& caller, const Message& resource,
+                                          const FieldMask& mask, const WriteOptions& options) {
   const contract::ResourceType type = contract::TypeOf(resource);
   const MessagePtr input = Copy(resource);
   const auto name = contract::ParseResourceName(GetText(*input, "name"), type);
@@ -105,7 +105,7 @@ absl::StatusOr<MessagePtr> Resources::Update(const Caller& caller, const Message
     return InvalidField("name", GetText(*input, "name"), std::string(name.status().message()));
   }
   SetText(*input, "name", contract::FormatResourceName(*name));
-  return Write(store_, {caller, options, type}, [&](store::Transaction& transaction) {
+  return Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
     return UpdateIn(store_, transaction, *input, mask);
   });
 }

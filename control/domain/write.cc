@@ -7,50 +7,52 @@
 namespace croft::control::domain {
 namespace {
 
+using Work = std::function<absl::StatusOr<Written>(store::Transaction&)>;
+
 constexpr int kAttemptsMax = 5;
 
-// The answer given before; null when the request is new.
-absl::StatusOr<MessagePtr> FindAnswer(store::Store& store, const WriteRequest& request) {
+bool ChangesAnything(const v1::Counts& counts) {
+  return counts.created() + counts.updated() + counts.deleted() > 0;
+}
+
+// The answer given before; without a message when the request is new.
+absl::StatusOr<Written> FindAnswer(store::Store& store, const WriteRequest& request) {
   const WriteOptions& options = request.options;
   if (options.request_id.empty() || options.validate_only) {
-    return nullptr;
+    return Written();
   }
   const auto known = store.FindRequest(request.caller.who, options.request_id);
   if (!known.ok()) {
     return known.status();
   }
   if (!known->has_value()) {
-    return nullptr;
+    return Written();
   }
   if ((*known)->fingerprint != options.request_fingerprint) {
     return RequestIdReused(options.request_id);
   }
-  MessagePtr answer = NewMessage(request.type);
-  if (!answer->ParseFromString((*known)->answer)) {
+  Written written{.answer = MessagePtr(request.prototype.New()), .counts = {}};
+  if (!written.answer->ParseFromString((*known)->answer)) {
     return Error(absl::StatusCode::kDataLoss, "the kept answer to request {} can't be read",
                  options.request_id);
   }
-  SetRevision((*known)->revision, *answer);
-  return answer;
+  SetRevision((*known)->revision, *written.answer);
+  return written;
 }
 
-absl::StatusOr<MessagePtr> Attempt(
-    store::Store& store, const WriteRequest& request,
-    const std::function<absl::StatusOr<Outcome>(store::Transaction&)>& work) {
+absl::StatusOr<Written> Attempt(store::Store& store, const WriteRequest& request,
+                                const Work& work) {
   auto answered = FindAnswer(store, request);
-  if (!answered.ok() || *answered != nullptr) {
+  if (!answered.ok() || answered->answer != nullptr) {
     return answered;
   }
   const auto transaction = store.Begin();
   if (!transaction.ok()) {
     return transaction.status();
   }
-  auto outcome = work(**transaction);
-  if (!outcome.ok()) {
-    return outcome.status();
-  }
-  if (request.options.validate_only || !outcome->changed) {
-    return std::move(outcome->answer);
+  auto written = work(**transaction);
+  if (!written.ok() || request.options.validate_only || !ChangesAnything(written->counts)) {
+    return written;
   }
   store::ChangeInfo info;
   info.who = request.caller.who;
@@ -58,29 +60,51 @@ absl::StatusOr<MessagePtr> Attempt(
   if (!request.options.request_id.empty()) {
     info.request_id = request.options.request_id;
     info.request_fingerprint = request.options.request_fingerprint;
-    info.answer = outcome->answer->SerializeAsString();
+    info.answer = written->answer->SerializeAsString();
   }
   const auto committed = (*transaction)->Commit(info);
   if (!committed.ok()) {
     return committed.status();
   }
-  SetRevision(committed->revision, *outcome->answer);
-  return std::move(outcome->answer);
+  SetRevision(committed->revision, *written->answer);
+  return written;
 }
 
 }  // namespace
 
-absl::StatusOr<MessagePtr> Write(
-    store::Store& store, const WriteRequest& request,
-    const std::function<absl::StatusOr<Outcome>(store::Transaction&)>& work) {
-  absl::StatusOr<MessagePtr> answer = nullptr;
+v1::Counts CountCreated() {
+  v1::Counts counts;
+  counts.set_created(1);
+  return counts;
+}
+
+v1::Counts CountUpdated() {
+  v1::Counts counts;
+  counts.set_updated(1);
+  return counts;
+}
+
+v1::Counts CountUnchanged() {
+  v1::Counts counts;
+  counts.set_unchanged(1);
+  return counts;
+}
+
+v1::Counts CountDeleted() {
+  v1::Counts counts;
+  counts.set_deleted(1);
+  return counts;
+}
+
+absl::StatusOr<Written> Write(store::Store& store, const WriteRequest& request, const Work& work) {
+  absl::StatusOr<Written> written = Written();
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    answer = Attempt(store, request, work);
-    if (answer.ok() || !IsConflict(answer.status())) {
+    written = Attempt(store, request, work);
+    if (written.ok() || !IsConflict(written.status())) {
       break;
     }
   }
-  return answer;
+  return written;
 }
 
 }  // namespace croft::control::domain

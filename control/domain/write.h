@@ -9,21 +9,23 @@
 
 namespace croft::control::domain {
 
-// What a transaction did. The answer has all fields but the revision, which Commit draws.
-struct Outcome {
-  MessagePtr answer;
-  bool changed = true;  // false: nothing to write
-};
-
 struct WriteRequest {
   const Caller& caller;
   const WriteOptions& options;
-  contract::ResourceType type;
+  // Of the answer's type, which has a field `revision`: a resource, or a method's own response.
+  const google::protobuf::Message& prototype;
 };
 
-// `work` may run more than once, each time in a transaction of its own.
-absl::StatusOr<MessagePtr> Write(
+v1::Counts CountCreated();
+v1::Counts CountUpdated();
+v1::Counts CountUnchanged();
+v1::Counts CountDeleted();
+
+// `work` may run more than once, each time in a transaction of its own. Its answer has all fields
+// but the revision, which Commit draws; where it counts nothing created, updated or deleted,
+// nothing is committed.
+absl::StatusOr<Written> Write(
     store::Store& store, const WriteRequest& request,
-    const std::function<absl::StatusOr<Outcome>(store::Transaction&)>& work);
+    const std::function<absl::StatusOr<Written>(store::Transaction&)>& work);
 
 }  // namespace croft::control::domain

@@ -23,7 +23,7 @@ class AuthorizerTest : public testing::Test {
   std::int64_t CreateNode() {
     const auto made = resources_.Create({"test"}, "farms/main", "web1", v1::Node(), {});
     EXPECT_TRUE(made.ok()) << made.status();
-    return static_cast<const v1::Node&>(**made).uid();
+    return static_cast<const v1::Node&>(*made->answer).uid();
   }
   static Credentials CertificateOf(const std::string& name, std::int64_t uid) {
     return {.authorization = {},

@@ -46,6 +46,20 @@ class DomainTest : public testing::Test {
     return static_cast<const T&>(**message);
   }
   template <typename T>
+  static absl::StatusOr<T> As(absl::StatusOr<Written> written) {
+    if (!written.ok()) {
+      return written.status();
+    }
+    return static_cast<const T&>(*written->answer);
+  }
+  absl::StatusOr<Page> List(contract::ResourceType type, std::string_view parent, int page_size,
+                            std::string_view page_token) {
+    return resources_.List(caller_, {.type = type,
+                                     .parent = std::string(parent),
+                                     .page_size = page_size,
+                                     .page_token = std::string(page_token)});
+  }
+  template <typename T>
   absl::StatusOr<T> TryCreate(std::string_view parent, std::string_view id, const T& resource,
                               const WriteOptions& options = {}) {
     return As<T>(resources_.Create(caller_, parent, id, resource, options));
@@ -67,7 +81,7 @@ class DomainTest : public testing::Test {
   }
   template <typename T>
   absl::StatusOr<T> Get(std::string_view name) {
-    return As<T>(resources_.Get(contract::TypeOf(T()), name));
+    return As<T>(resources_.Get(caller_, contract::TypeOf(T()), name));
   }
   absl::Status Delete(contract::ResourceType type, std::string_view name,
                       std::string_view etag = "") {

@@ -250,7 +250,7 @@ TEST_F(ResourcesTest, ListsAreCompleteAcrossPages) {
   std::vector<std::string> names;
   std::string token;
   do {
-    const auto page = resources_.List(ResourceType::kSite, "farms/main", 2, token);
+    const auto page = List(ResourceType::kSite, "farms/main", 2, token);
     ASSERT_TRUE(page.ok()) << page.status();
     EXPECT_LE(page->resources.size(), 2U);
     for (const MessagePtr& site : page->resources) {
@@ -259,8 +259,8 @@ TEST_F(ResourcesTest, ListsAreCompleteAcrossPages) {
     token = page->next_page_token;
   } while (!token.empty());
   EXPECT_THAT(names, ElementsAre("a", "b", "c", "d", "e"));
-  EXPECT_EQ(resources_.List(ResourceType::kSite, "farms/-", 0, "")->resources.size(), 5U);
-  EXPECT_EQ(resources_.List(ResourceType::kSite, "farms/none", 0, "").status().code(),
+  EXPECT_EQ(List(ResourceType::kSite, "farms/-", 0, "")->resources.size(), 5U);
+  EXPECT_EQ(List(ResourceType::kSite, "farms/none", 0, "").status().code(),
             StatusCode::kNotFound);
 }
 
@@ -268,11 +268,11 @@ TEST_F(ResourcesTest, APageTokenIsGoodForItsListOnly) {
   Create("farms/main", "a", ASite("a.example"));
   Create("farms/main", "b", ASite("b.example"));
   const std::string token =
-      resources_.List(ResourceType::kSite, "farms/main", 1, "")->next_page_token;
+      List(ResourceType::kSite, "farms/main", 1, "")->next_page_token;
   ASSERT_FALSE(token.empty());
   for (const std::string& bad : {token + "x", std::string("nonsense"), token}) {
     const auto type = bad == token ? ResourceType::kPool : ResourceType::kSite;
-    EXPECT_EQ(resources_.List(type, "farms/main", 1, bad).status().code(),
+    EXPECT_EQ(List(type, "farms/main", 1, bad).status().code(),
               StatusCode::kInvalidArgument)
         << bad;
   }
@@ -323,7 +323,7 @@ TEST_F(ResourcesTest, ARowChangedByHandStopsNothingElse) {
   const v1::Site a = Create("farms/main", "a", ASite("a.example"));
   Create("farms/main", "b", ASite("b.example"));
   store_.OverwriteBody(ResourceType::kSite, a.uid(), "\xff\xff garbage");
-  const auto page = resources_.List(ResourceType::kSite, "farms/main", 0, "");
+  const auto page = List(ResourceType::kSite, "farms/main", 0, "");
   ASSERT_TRUE(page.ok());
   ASSERT_EQ(page->resources.size(), 2U);
   EXPECT_EQ(static_cast<const v1::Site&>(*page->resources[0]).name(), a.name());

@@ -18,7 +18,7 @@ class ReportsTest : public testing::Test {
     ASSERT_TRUE(resources_.Create({"test"}, "", "main", v1::Farm(), {}).ok());
     const auto node = resources_.Create({"test"}, "farms/main", "web1", v1::Node(), {});
     ASSERT_TRUE(node.ok()) << node.status();
-    reporter_ = {.node_uid = static_cast<const v1::Node&>(**node).uid(),
+    reporter_ = {.node_uid = static_cast<const v1::Node&>(*node->answer).uid(),
                  .node = "farms/main/nodes/web1",
                  .farm_uid = (*store_.Find("farms/main"))->uid};
   }
@@ -28,7 +28,7 @@ class ReportsTest : public testing::Test {
     site.add_bindings()->set_host(id + ".example");
     const auto made = resources_.Create({"test"}, "farms/main", id, site, {});
     EXPECT_TRUE(made.ok()) << made.status();
-    return static_cast<const v1::Site&>(**made).uid();
+    return static_cast<const v1::Site&>(*made->answer).uid();
   }
 
   void Count(InstanceType type, std::int64_t uid, std::int64_t requests) {

@@ -271,10 +271,10 @@ TEST_F(PgStoreTest, ResourcesWorkOnIt) {
   const auto again = resources.Create(caller, "farms/main", "bob", v1::Account(),
                                       {.request_id = "r", .request_fingerprint = "f"});
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->ShortDebugString(), (*bob)->ShortDebugString());
-  const auto read = resources.Get(ResourceType::kAccount, "farms/main/accounts/bob");
+  EXPECT_EQ(again->answer->ShortDebugString(), bob->answer->ShortDebugString());
+  const auto read = resources.Get(caller, ResourceType::kAccount, "farms/main/accounts/bob");
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ((*read)->ShortDebugString(), (*bob)->ShortDebugString());
+  EXPECT_EQ((*read)->ShortDebugString(), bob->answer->ShortDebugString());
 }
 
 TEST(PgError, ErrorsKeepTheirMeaning) {
