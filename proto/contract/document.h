@@ -39,6 +39,10 @@ struct DocumentMember {
 // too long are violations.
 DocumentNode ParseDocument(std::string_view text, ViolationList& violations);
 
+// The same from JSON proper (RFC 8259), which YAML is a superset of in name only. The first error
+// is the only one.
+DocumentNode ParseJson(std::string_view text, ViolationList& violations);
+
 std::string RenderYaml(const DocumentNode& node);
 std::string RenderJson(const DocumentNode& node);
 
