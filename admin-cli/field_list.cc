@@ -91,6 +91,10 @@ void AddField(const FieldDescriptor& field, const std::string& prefix, bool outp
   const v1::FieldRule& rule = contract::RuleOf(field);
   output_only = output_only || rule.output_only();
   auto& lines = output_only ? list.output_only : list.settable;
+  if (field.is_map()) {
+    lines.push_back({path + ".KEY", "TEXT; KEY- removes", Notes(rule), &field});
+    return;
+  }
   const bool message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
   if (!message || !ValueForm(*field.message_type()).empty()) {
     lines.push_back({path, Accepts(field), Notes(rule), &field});

@@ -11,6 +11,7 @@
 #include "proto/contract/field_rules.h"
 #include "proto/contract/field_text.h"
 #include "proto/contract/nearest_name.h"
+#include "proto/contract/string_map.h"
 #include "proto/contract/text_rules.h"
 
 namespace croft::contract {
@@ -22,10 +23,11 @@ using google::protobuf::FieldMask;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// One step of a path: "bindings[2]".
+// One step of a path: "bindings[2]", or the end of one through a map: "labels.customer".
 struct Step {
   const FieldDescriptor* field = nullptr;
   int index = kSingular;
+  std::string key = {};  // of a map
 };
 using Steps = std::vector<Step>;
 
@@ -113,13 +115,21 @@ absl::StatusOr<Steps> ParsePath(const Descriptor& root, std::string_view path) {
   Steps steps;
   const Descriptor* type = &root;
   for (std::string_view segment : Split(path, '.')) {
+    if (!steps.empty() && steps.back().field->is_map()) {
+      const auto from = static_cast<std::size_t>(segment.data() - path.data());
+      steps.back().key = path.substr(from);
+      if (steps.back().key.empty()) {
+        return UnknownField(root, path);
+      }
+      break;
+    }
     Step step;
     if (!SplitIndex(segment, step.index)) {
       return Error(absl::StatusCode::kInvalidArgument,
                    "{}: expected an index in brackets, such as bindings[0]", Shorten(path, 100));
     }
     step.field = type == nullptr ? nullptr : type->FindFieldByName(std::string(segment));
-    if (step.field == nullptr || step.field->is_map()) {
+    if (step.field == nullptr || (step.field->is_map() && step.index != kSingular)) {
       return UnknownField(root, path);
     }
     if (!steps.empty() && steps.back().field->is_repeated() && steps.back().index == kSingular) {
@@ -156,11 +166,18 @@ absl::StatusOr<Message*> Enter(Message& message, const Step& step) {
 absl::Status SetList(Message& message, const FieldDescriptor& field, std::string_view text) {
   const Reflection& reflection = *message.GetReflection();
   reflection.ClearField(&message, &field);
+  if (IsMessage(field)) {
+    for (const std::string& item : SplitShortForms(text, *field.message_type())) {
+      const absl::Status status = ParseShortForm(item, *reflection.AddMessage(&message, &field));
+      if (!status.ok()) {
+        return status;
+      }
+    }
+    return absl::OkStatus();
+  }
   for (const std::string_view item : SplitList(text)) {
     const int next = reflection.FieldSize(message, &field);
-    const absl::Status status = IsMessage(field)
-                                    ? ParseShortForm(item, *reflection.AddMessage(&message, &field))
-                                    : PutScalar(message, field, next, item);
+    const absl::Status status = PutScalar(message, field, next, item);
     if (!status.ok()) {
       return status;
     }
@@ -168,8 +185,45 @@ absl::Status SetList(Message& message, const FieldDescriptor& field, std::string
   return absl::OkStatus();
 }
 
+absl::Status SetEntries(Message& message, const Step& step, std::string_view text) {
+  StringEntries entries;
+  if (step.key.empty()) {
+    auto parsed = ParseStringEntries(text);
+    if (!parsed.ok()) {
+      return parsed.status();
+    }
+    entries = *std::move(parsed);
+  } else {
+    entries = ReadStringMap(message, *step.field);
+    entries[step.key] = text;
+  }
+  WriteStringMap(entries, *step.field, message);
+  return absl::OkStatus();
+}
+
+void ClearEntries(Message& message, const Step& step) {
+  StringEntries entries;
+  if (!step.key.empty()) {
+    entries = ReadStringMap(message, *step.field);
+    entries.erase(step.key);
+  }
+  WriteStringMap(entries, *step.field, message);
+}
+
+std::string EntriesText(const Message& message, const Step& step) {
+  const StringEntries entries = ReadStringMap(message, *step.field);
+  if (step.key.empty()) {
+    return FormatStringEntries(entries);
+  }
+  const auto found = entries.find(step.key);
+  return found == entries.end() ? "" : found->second;
+}
+
 absl::Status SetStep(Message& message, const Step& step, std::string_view text) {
   const FieldDescriptor& field = *step.field;
+  if (field.is_map()) {
+    return SetEntries(message, step, text);
+  }
   if (IsMessage(field) && !HasShortForm(*field.message_type())) {
     const std::string first = field.message_type()->field(0)->name();
     return Error(absl::StatusCode::kInvalidArgument,
@@ -283,7 +337,9 @@ absl::Status ClearField(Message& message, std::string_view path) {
     at = *Enter(*at, (*steps)[i]);
   }
   const Step& last = steps->back();
-  if (last.index == kSingular) {
+  if (last.field->is_map()) {
+    ClearEntries(*at, last);
+  } else if (last.index == kSingular) {
     at->GetReflection()->ClearField(at, last.field);
   } else if (last.index < at->GetReflection()->FieldSize(*at, last.field)) {
     RemoveItem(*at, *last.field, last.index);
@@ -298,13 +354,16 @@ absl::StatusOr<std::string> GetField(const Message& message, std::string_view pa
   }
   const Step& last = steps->back();
   const FieldDescriptor& field = *last.field;
-  if (IsMessage(field) && !HasShortForm(*field.message_type())) {
+  if (IsMessage(field) && !field.is_map() && !HasShortForm(*field.message_type())) {
     return Error(absl::StatusCode::kInvalidArgument,
                  "{}: is no single value; name one of its fields", Shorten(path, 100));
   }
   const Message* holder = FindHolder(message, *steps);
   if (holder == nullptr) {
     return std::string();
+  }
+  if (field.is_map()) {
+    return EntriesText(*holder, last);
   }
   const Reflection& reflection = *holder->GetReflection();
   if (field.is_repeated()) {

@@ -17,8 +17,10 @@ namespace croft::contract {
 
 // Sets one field from text, by the field's type and unit ("512MiB", "20min", "true", "STARTED",
 // "a,b,c" for lists of scalars, "+=" is the caller's). Message-typed list items have their own
-// short forms: bindings ("*:80:shop.example"), roots ("store/path"). invalid_argument names the
+// short forms: bindings ("*:80:shop.example"), roots ("store/path"), grants
+// ("organizations/acme:OPERATOR"). invalid_argument names the
 // path, the value, what is expected, and for an unknown field the nearest one.
+// What follows a map's name in a path is the key, dots included: "labels.customer=acme".
 absl::Status SetField(google::protobuf::Message& message, std::string_view path,
                       std::string_view value);
 absl::Status ClearField(google::protobuf::Message& message, std::string_view path);
@@ -33,6 +35,12 @@ std::string NearestPath(const google::protobuf::Message& message, std::string_vi
 // or output-only path is an error.
 absl::Status ApplyMask(const google::protobuf::FieldMask& mask,
                        const google::protobuf::Message& from, google::protobuf::Message& to);
+
+// A read mask may name output-only fields too; an unknown path is an error.
+absl::Status CheckReadMask(const google::protobuf::FieldMask& mask,
+                           const google::protobuf::Message& prototype);
+// Leaves what a checked mask names, and name, uid and etag; everything if it is empty.
+void ApplyReadMask(const google::protobuf::FieldMask& mask, google::protobuf::Message& resource);
 
 // "30MB", "512MiB", "20min", "1h30m", "250ms", plain numbers (base unit).
 absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, v1::Unit unit);

@@ -6,6 +6,7 @@
 #include "proto/base/error.h"
 #include "proto/contract/field_path.h"
 #include "proto/contract/field_text.h"
+#include "proto/contract/label_rules.h"
 
 namespace croft::contract {
 namespace {
@@ -133,7 +134,9 @@ void CheckFieldRules(const Message& message, std::string_view path, ViolationLis
     if (rule.output_only()) {
       continue;
     }
-    if (field.is_repeated()) {
+    if (field.is_map() && field.name() == "labels") {
+      CheckLabels(ReadStringMap(message, field), value.path, violations);
+    } else if (field.is_repeated()) {
       CheckRepeated(value, violations);
     } else if (reflection.HasField(message, &field)) {
       CheckSingle(value, violations);

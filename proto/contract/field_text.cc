@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/settings.pb.h"
 #include "croft/v1/site.pb.h"
 #include "proto/base/check.h"
@@ -14,6 +15,8 @@
 #include "proto/contract/binding_rules.h"
 #include "proto/contract/field_path.h"
 #include "proto/contract/field_rules.h"
+#include "proto/contract/grant_text.h"
+#include "proto/contract/string_map.h"
 #include "proto/contract/text_rules.h"
 
 namespace croft::contract {
@@ -117,26 +120,6 @@ v1::Root ParseRoot(std::string_view text) {
   return root;
 }
 
-absl::Status ParseStringMap(std::string_view text, v1::StringMap& map) {
-  map.Clear();
-  for (const std::string_view entry : SplitList(text)) {
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos || equals == 0) {
-      return Expected(entry, "KEY=VALUE");
-    }
-    (*map.mutable_entries())[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
-  }
-  return absl::OkStatus();
-}
-
-std::string FormatStringMap(const v1::StringMap& map) {
-  std::string text;
-  for (const auto& [key, value] : std::map(map.entries().begin(), map.entries().end())) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<std::string_view> SplitList(std::string_view text) {
@@ -154,6 +137,14 @@ std::vector<std::string_view> SplitList(std::string_view text) {
     items.push_back(item);
   }
   return items;
+}
+
+std::vector<std::string> SplitShortForms(std::string_view text, const Descriptor& type) {
+  if (&type == v1::Grant::descriptor()) {
+    return SplitGrants(text);
+  }
+  const std::vector<std::string_view> items = SplitList(text);
+  return {items.begin(), items.end()};
 }
 
 std::string EnumNames(const EnumDescriptor& type) {
@@ -244,7 +235,7 @@ std::string ScalarText(const Message& message, const FieldDescriptor& field, int
 bool HasShortForm(const Descriptor& type) {
   return &type == v1::Binding::descriptor() || &type == v1::Root::descriptor() ||
          &type == v1::StringList::descriptor() || &type == v1::StringMap::descriptor() ||
-         &type == Timestamp::descriptor();
+         &type == v1::Grant::descriptor() || &type == Timestamp::descriptor();
 }
 
 absl::Status ParseShortForm(std::string_view text, Message& message) {
@@ -254,6 +245,14 @@ absl::Status ParseShortForm(std::string_view text, Message& message) {
       return parsed.status();
     }
     *binding = *std::move(parsed);
+    return absl::OkStatus();
+  }
+  if (auto* grant = dynamic_cast<v1::Grant*>(&message)) {
+    auto parsed = ParseGrant(text);
+    if (!parsed.ok()) {
+      return parsed.status();
+    }
+    *grant = *std::move(parsed);
     return absl::OkStatus();
   }
   if (auto* root = dynamic_cast<v1::Root*>(&message)) {
@@ -268,7 +267,12 @@ absl::Status ParseShortForm(std::string_view text, Message& message) {
     return absl::OkStatus();
   }
   if (auto* map = dynamic_cast<v1::StringMap*>(&message)) {
-    return ParseStringMap(text, *map);
+    auto entries = ParseStringEntries(text);
+    if (!entries.ok()) {
+      return entries.status();
+    }
+    WriteStringMap(*entries, *map->descriptor()->field(0), *map);
+    return absl::OkStatus();
   }
   auto* time = dynamic_cast<Timestamp*>(&message);
   Check(time != nullptr, "ParseShortForm: the message has none");
@@ -282,6 +286,9 @@ std::string FormatShortForm(const Message& message) {
   if (const auto* binding = dynamic_cast<const v1::Binding*>(&message)) {
     return FormatBinding(*binding);
   }
+  if (const auto* grant = dynamic_cast<const v1::Grant*>(&message)) {
+    return FormatGrant(*grant);
+  }
   if (const auto* root = dynamic_cast<const v1::Root*>(&message)) {
     return root->path().empty() ? root->store() : fmt::format("{}:{}", root->store(), root->path());
   }
@@ -289,7 +296,7 @@ std::string FormatShortForm(const Message& message) {
     return fmt::format("{}", fmt::join(list->values(), ","));
   }
   if (const auto* map = dynamic_cast<const v1::StringMap*>(&message)) {
-    return FormatStringMap(*map);
+    return FormatStringEntries(ReadStringMap(*map, *map->descriptor()->field(0)));
   }
   const auto* time = dynamic_cast<const Timestamp*>(&message);
   Check(time != nullptr, "FormatShortForm: the message has none");

@@ -29,11 +29,15 @@ std::string EnumNames(const google::protobuf::EnumDescriptor& type);
 // The items of a comma-separated list, spaces around them removed; "" has none.
 std::vector<std::string_view> SplitList(std::string_view text);
 
-// Messages written as one text: Binding ("*:80:shop.example"), Root ("store:path"), StringList
-// ("a,b"), StringMap ("a=x,b=y") and Timestamp (RFC 3339).
+// Messages written as one text: Binding ("*:80:shop.example"), Root ("store:path"), Grant
+// ("organizations/acme:OPERATOR"), StringList ("a,b"), StringMap ("a=x,b=y") and Timestamp
+// (RFC 3339).
 bool HasShortForm(const google::protobuf::Descriptor& type);
 // REQUIRES: HasShortForm. Replaces all of `message`.
 absl::Status ParseShortForm(std::string_view text, google::protobuf::Message& message);
 std::string FormatShortForm(const google::protobuf::Message& message);
+// The items of a list of such messages: at commas, but for those within a grant.
+std::vector<std::string> SplitShortForms(std::string_view text,
+                                         const google::protobuf::Descriptor& type);
 
 }  // namespace croft::contract

@@ -1,14 +1,13 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/timestamp.pb.h>
 
-#include <map>
-
 #include "croft/v1/settings.pb.h"
 #include "proto/contract/document.h"
 #include "proto/contract/field_path.h"
 #include "proto/contract/field_rules.h"
 #include "proto/contract/field_text.h"
 #include "proto/contract/strict_reader.h"
+#include "proto/contract/string_map.h"
 
 namespace croft::contract {
 namespace {
@@ -82,10 +81,10 @@ DocumentNode BuildList(const Message& message, const FieldDescriptor& field,
   return list;
 }
 
-DocumentNode BuildStringMap(const v1::StringMap& map) {
+DocumentNode BuildEntries(const Message& message, const FieldDescriptor& field) {
   DocumentNode node;
   node.kind = Kind::kMap;
-  for (const auto& [key, value] : std::map(map.entries().begin(), map.entries().end())) {
+  for (const auto& [key, value] : ReadStringMap(message, field)) {
     node.members.push_back({key, 0, Scalar(value, true)});
   }
   return node;
@@ -96,7 +95,7 @@ DocumentNode BuildMessage(const Message& message, const WriteOptions& options) {
     return BuildList(*list, *list->descriptor()->FindFieldByName("values"), options);
   }
   if (const auto* map = dynamic_cast<const v1::StringMap*>(&message)) {
-    return BuildStringMap(*map);
+    return BuildEntries(*map, *map->descriptor()->field(0));
   }
   if (message.GetDescriptor() == Timestamp::descriptor()) {
     return Scalar(FormatShortForm(message), true);
@@ -108,7 +107,8 @@ DocumentNode BuildMessage(const Message& message, const WriteOptions& options) {
   for (const FieldDescriptor* field : fields) {
     if (options.all || !RuleOf(*field).output_only()) {
       node.members.push_back({field->name(), 0,
-                              field->is_repeated()
+                              field->is_map() ? BuildEntries(message, *field)
+                              : field->is_repeated()
                                   ? BuildList(message, *field, options)
                                   : BuildValue(message, *field, kSingular, options)});
     }

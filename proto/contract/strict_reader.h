@@ -22,6 +22,11 @@ struct ReadResult {
 // name, any letter case.
 ReadResult ReadStrict(std::string_view text, google::protobuf::Message& message);
 
+// The same for protobuf's JSON mapping, which programs speak: names in lowerCamelCase or as in the
+// .proto, null for unset, enum values by name or number, masks as "a,b.c"; a text is no number's or
+// boolean's stead but for int64. Beyond it, quantities with units and short forms are taken too.
+ReadResult ReadStrictJson(std::string_view text, google::protobuf::Message& message);
+
 // The message as YAML that ReadStrict takes back; output-only fields come too when `all`.
 std::string WriteYaml(const google::protobuf::Message& message, bool all);
 // The same as JSON (snake_case names, int64 as numbers up to 2^53, otherwise strings).

@@ -12,6 +12,7 @@
 #include "croft/v1/store.pb.h"
 #include "proto/base/error.h"
 #include "proto/contract/field_rules.h"
+#include "proto/contract/operator_validation.h"
 #include "proto/contract/reference_rules.h"
 #include "proto/contract/resource_name.h"
 #include "proto/contract/settings_validation.h"
@@ -49,7 +50,7 @@ const v1::Settings* SettingsOf(const Message& resource) {
 }
 
 void NormalizeOwner(Message& resource, ResourceType type) {
-  if (type == ResourceType::kPlatform ||
+  if (type == ResourceType::kPlatform || type == ResourceType::kToken ||
       (type == ResourceType::kOrganization && TextOf(resource, "name") == kRootOrganization)) {
     return;
   }
@@ -60,8 +61,8 @@ void NormalizeOwner(Message& resource, ResourceType type) {
 }
 
 void ValidateOwner(const Message& resource, ResourceType type, ViolationList& violations) {
-  if (type == ResourceType::kPlatform) {
-    return;
+  if (type == ResourceType::kPlatform || type == ResourceType::kToken) {
+    return;  // a token's is its operator's
   }
   const std::string field = fmt::format("{}.organization", Facts(type).noun);
   const std::string owner = TextOf(resource, "organization");
@@ -173,6 +174,10 @@ void Normalize(Message& resource) {
     if (account.has_home()) {
       NormalizeRoot(*account.mutable_home());
     }
+  } else if (type == ResourceType::kOperator) {
+    NormalizeOperator(static_cast<v1::Operator&>(resource));
+  } else if (type == ResourceType::kToken) {
+    NormalizeToken(static_cast<v1::Token&>(resource));
   }
 }
 
@@ -190,6 +195,10 @@ std::vector<v1::FieldViolation> Validate(const Message& resource) {
     ValidateStore(static_cast<const v1::FileStore&>(resource), violations);
   } else if (type == ResourceType::kAccount) {
     ValidateAccount(static_cast<const v1::Account&>(resource), violations);
+  } else if (type == ResourceType::kOperator) {
+    ValidateOperator(static_cast<const v1::Operator&>(resource), violations);
+  } else if (type == ResourceType::kToken) {
+    ValidateToken(static_cast<const v1::Token&>(resource), violations);
   }
   if (const v1::Settings* settings = SettingsOf(resource)) {
     ValidateSettings(*settings, noun + ".settings", violations);

@@ -56,6 +56,72 @@ TEST(FieldPath, SetsEveryKindOfField) {
   EXPECT_EQ(*GetField(store, "homes.fan_out"), "75,60");
 }
 
+TEST(FieldPath, EntriesOfAMapAreAddressedByKey) {
+  v1::Site site;
+  ASSERT_TRUE(SetField(site, "labels.customer", "acme, inc.").ok());
+  ASSERT_TRUE(SetField(site, "labels.app.example/tier", "web").ok());
+  EXPECT_EQ(*GetField(site, "labels.customer"), "acme, inc.");
+  EXPECT_EQ(*GetField(site, "labels.none"), "");
+  EXPECT_EQ(site.labels().at("app.example/tier"), "web");
+  ASSERT_TRUE(ClearField(site, "labels.customer").ok());
+  EXPECT_EQ(*GetField(site, "labels"), "app.example/tier=web");
+  ASSERT_TRUE(SetField(site, "labels", "b=2,a=1").ok());
+  EXPECT_EQ(*GetField(site, "labels"), "a=1,b=2");
+  ASSERT_TRUE(ClearField(site, "labels").ok());
+  EXPECT_EQ(site.labels_size(), 0);
+  EXPECT_FALSE(SetField(site, "labels.", "x").ok());
+  EXPECT_FALSE(SetField(site, "labels", "x").ok());
+  EXPECT_FALSE(SetField(site, "state.x", "x").ok());
+}
+
+TEST(FieldMask, NamesSingleLabels) {
+  v1::Site from;
+  (*from.mutable_labels())["a"] = "1";
+  v1::Site to;
+  (*to.mutable_labels())["b"] = "2";
+  (*to.mutable_labels())["c.d"] = "3";
+  google::protobuf::FieldMask mask;
+  mask.add_paths("labels.a");
+  mask.add_paths("labels.c.d");
+  ASSERT_TRUE(ApplyMask(mask, from, to).ok());
+  EXPECT_EQ(*GetField(to, "labels"), "a=1,b=2");
+  mask.Clear();
+  mask.add_paths("labels");
+  ASSERT_TRUE(ApplyMask(mask, from, to).ok());
+  EXPECT_EQ(*GetField(to, "labels"), "a=1");
+}
+
+TEST(ReadMask, LeavesWhatItNamesAndTheKey) {
+  v1::Site site = SampleSite();
+  site.set_etag("e");
+  site.set_uid(7);
+  (*site.mutable_labels())["a"] = "1";
+  (*site.mutable_labels())["b"] = "2";
+  google::protobuf::FieldMask mask;
+  mask.add_paths("bindings");
+  mask.add_paths("labels.a");
+  mask.add_paths("settings.limits");
+  ASSERT_TRUE(CheckReadMask(mask, site).ok());
+  v1::Site masked = site;
+  ApplyReadMask(mask, masked);
+  EXPECT_EQ(masked.name(), site.name());
+  EXPECT_EQ(masked.uid(), 7);
+  EXPECT_EQ(masked.etag(), "e");
+  EXPECT_EQ(masked.bindings_size(), site.bindings_size());
+  EXPECT_EQ(*GetField(masked, "labels"), "a=1");
+  EXPECT_EQ(masked.applications_size(), 0);
+  for (const char* bad : {"bindigs", "bindings.host", "labels2", "settings.nothing", ""}) {
+    google::protobuf::FieldMask wrong;
+    wrong.add_paths(bad);
+    const absl::Status status = CheckReadMask(wrong, site);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << bad;
+    EXPECT_EQ(FindDetail(status)->violations(0).field(), "read_mask");
+  }
+  mask.Clear();
+  mask.add_paths("bindigs");
+  EXPECT_THAT(std::string(CheckReadMask(mask, site).message()), HasSubstr("\"bindings\""));
+}
+
 TEST(FieldPath, ARefusedValueNamesPathAndWayOutAndChangesNothing) {
   const std::vector<std::array<std::string, 3>> cases = {
       {"max_body", "1", "nearest is \"settings.limits.max_body\""},

@@ -237,5 +237,16 @@ settings:
   EXPECT_EQ(WriteYaml(v1::Node(), true), "{}\n");
 }
 
+TEST(StrictReader, LabelsAreAPlainMapBothWays) {
+  v1::Node node;
+  const std::string text = "name: farms/main/nodes/web\nlabels:\n  app: \"7\"\n  tier: front\n";
+  EXPECT_TRUE(ReadStrict(text, node).violations.empty());
+  EXPECT_EQ(node.labels().at("app"), "7");
+  EXPECT_EQ(WriteYaml(node, false), text);
+  for (const char* bad : {"labels: x", "labels: {a: {b: c}}", "labels: {a: 1, a: 2}"}) {
+    EXPECT_FALSE(ReadStrict(bad, node).violations.empty()) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace croft::contract

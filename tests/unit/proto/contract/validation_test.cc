@@ -351,5 +351,35 @@ TEST(Normalize, LeavesNothingToRefuseInValidResources) {
   EXPECT_THAT(Fields(node), IsEmpty());
 }
 
+TEST(Validate, JudgesLabels) {
+  v1::Account account;
+  account.set_name("farms/main/accounts/bob");
+  account.set_organization("organizations/root");
+  const std::vector<std::pair<std::string, std::string>> good = {
+      {"a", ""},
+      {"customer", "Acme, \xc3\xb6 = \"x\""},
+      {"app.example/tier_1-x", "web"},
+      {std::string(63, 'k'), std::string(63, 'v')}};
+  for (const auto& [key, value] : good) {
+    account.mutable_labels()->clear();
+    (*account.mutable_labels())[key] = value;
+    EXPECT_THAT(Fields(account), IsEmpty()) << key;
+  }
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"", "x"},   {"A", "x"},    {"-a", "x"},
+      {"a b", ""}, {"a=b", ""},   {std::string(64, 'k'), ""},
+      {"a", "\n"}, {"a", "\x7f"}, {"a", std::string(64, 'v')}};
+  for (const auto& [key, value] : bad) {
+    account.mutable_labels()->clear();
+    (*account.mutable_labels())[key] = value;
+    EXPECT_THAT(Fields(account), testing::SizeIs(1)) << key;
+  }
+  account.mutable_labels()->clear();
+  for (int i = 0; i < 33; ++i) {
+    (*account.mutable_labels())["k" + std::to_string(i)] = "v";
+  }
+  EXPECT_THAT(Fields(account), testing::ElementsAre("account.labels"));
+}
+
 }  // namespace
 }  // namespace croft::contract
