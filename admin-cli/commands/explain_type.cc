@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "admin-cli/api_comments.h"
+#include "proto/comments/api_comments.h"
 #include "admin-cli/field_list.h"
 #include "admin-cli/invocation.h"
 #include "admin-cli/nouns.h"
@@ -35,14 +35,14 @@ void PrintParagraph(const std::string& text) {
   }
 }
 
-void PrintLine(const FieldLine& line, const ApiComments& comments) {
+void PrintLine(const FieldLine& line, const comments::ApiComments& comments) {
   std::printf("  %s  (%s%s%s)\n", line.path.c_str(), line.accepts.c_str(),
               line.notes.empty() ? "" : "; ", line.notes.c_str());
   PrintParagraph(comments.Of(*line.field));
 }
 
 void PrintText(const Noun& noun, const google::protobuf::Descriptor& type, const FieldList& list,
-               const ApiComments& comments) {
+               const comments::ApiComments& comments) {
   const contract::ResourceTypeFacts& facts = contract::Facts(noun.type);
   const bool platform = noun.type == contract::ResourceType::kPlatform;
   std::printf("%s\n", std::string(noun.noun).c_str());
@@ -69,7 +69,7 @@ void PrintText(const Noun& noun, const google::protobuf::Descriptor& type, const
   }
 }
 
-void PrintRows(const FieldList& list, const ApiComments& comments, Format format) {
+void PrintRows(const FieldList& list, const comments::ApiComments& comments, Format format) {
   std::vector<std::vector<std::string>> rows;
   for (const FieldLine& line : list.settable) {
     rows.push_back({line.path, line.accepts, line.notes, comments.Of(*line.field)});
@@ -100,7 +100,7 @@ ExitCode ExplainType(const Invocation& invocation) {
   if (!list.ok()) {
     return Fail(list.status());
   }
-  const ApiComments comments;
+  const comments::ApiComments comments;
   if (invocation.format == Format::kName) {
     for (const FieldLine& line : list->settable) {
       std::printf("%s\n", line.path.c_str());

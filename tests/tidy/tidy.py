@@ -12,15 +12,17 @@ MESSAGES = ["croft/v1", "croft/node/v1"]
 CONTRACT = ["proto/base", "proto/contract"] + MESSAGES
 MAY_INCLUDE = {
     "proto/base": [],
+    "proto/comments": ["proto/base"] + MESSAGES,
     "proto/contract": ["proto/base"] + MESSAGES,
     "provisioning": CONTRACT,
-    "control/domain": CONTRACT + ["provisioning", "control/store/store.h"],
+    "control/domain": CONTRACT + ["provisioning", "control/store/store.h", "control/identity/tokens.h"],
     "control/store": CONTRACT,
     "control/private_database": ["proto/base"],
     "control/feed": CONTRACT + ["control/store/store.h"],
     "control/identity": CONTRACT + ["control/store/store.h"],
     "control/reports": CONTRACT + ["control/store/store.h"],
     "control/api": CONTRACT + ["control/domain", "control/feed", "control/identity", "control/reports", "control/store/store.h"],
+    "control/gateway": CONTRACT + ["control/api", "control/domain", "control/identity", "proto/comments"],
     "control/main.cc": CONTRACT + ["control"],
     "control": CONTRACT + ["control"],
     "node/link": ["proto/base"] + MESSAGES,
@@ -30,7 +32,7 @@ MAY_INCLUDE = {
     "node/agent": CONTRACT + ["node/replica", "node/link", "node/counters"],
     "node/listener": CONTRACT + ["node/replica/reader.h", "node/replica/replica_format.h", "node/replica/damage.h", "node/link", "node/counters"],
     "node/worker": CONTRACT + ["node/link", "node/counters"],
-    "admin-cli": CONTRACT,
+    "admin-cli": CONTRACT + ["proto/comments"],
 }
 
 # Libraries with one named home: replacing one touches one folder.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "admin-cli/api_comments.h"
+#include "proto/comments/api_comments.h"
 #include "admin-cli/nouns.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/settings.pb.h"
@@ -42,7 +42,7 @@ TEST(FieldList, GoesBelowAPathOnWholeNames) {
 }
 
 TEST(FieldList, EverySettingAndEveryLimitHasAComment) {
-  const ApiComments comments;
+  const comments::ApiComments comments;
   for (const auto* type : {v1::Settings::descriptor(), v1::ApplicationPool::descriptor()}) {
     const auto list = ListFields(*type, "");
     ASSERT_TRUE(list.ok());

@@ -1,5 +1,5 @@
-// The comments of the API's .proto files, which are its reference: what a type or a field means,
-// its default. They are compiled in; reading them asks nobody.
+// The comments of the API's .proto files, which are its reference: what a method, a type or a field
+// means, its default. They are compiled in; reading them asks nobody.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace croft::admin_cli {
+namespace croft::comments {
 
 // A serialised FileDescriptorSet with source locations, made by CMake.
 std::span<const unsigned char> CommentedApi();
@@ -26,4 +26,4 @@ class ApiComments {
   std::map<std::string, std::string> comments_;
 };
 
-}  // namespace croft::admin_cli
+}  // namespace croft::comments

@@ -2,9 +2,9 @@
 file(READ "${INPUT}" bytes HEX)
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
 string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
-file(WRITE "${OUTPUT}" "#include \"admin-cli/api_comments.h\"
+file(WRITE "${OUTPUT}" "#include \"proto/comments/api_comments.h\"
 
-namespace croft::admin_cli {
+namespace croft::comments {
 namespace {
 
 constexpr unsigned char kBytes[] = {
@@ -14,5 +14,5 @@ ${bytes}};
 
 std::span<const unsigned char> CommentedApi() { return kBytes; }
 
-}  // namespace croft::admin_cli
+}  // namespace croft::comments
 ")

@@ -1,4 +1,4 @@
-#include "admin-cli/api_comments.h"
+#include "proto/comments/api_comments.h"
 
 #include <google/protobuf/descriptor.pb.h>
 
@@ -7,12 +7,13 @@
 
 #include "proto/base/check.h"
 
-namespace croft::admin_cli {
+namespace croft::comments {
 namespace {
 
 using google::protobuf::DescriptorProto;
 using google::protobuf::EnumDescriptorProto;
 using google::protobuf::FileDescriptorProto;
+using google::protobuf::ServiceDescriptorProto;
 using Path = std::vector<int>;
 using Names = std::map<Path, std::string>;
 
@@ -30,22 +31,6 @@ std::string OneParagraph(const std::string& comment) {
   return text;
 }
 
-// The place of every message and field in its file, as descriptor.proto counts places.
-void AddMessage(const DescriptorProto& message, const std::string& scope, Path path, Names& names) {
-  const std::string name = scope + "." + message.name();
-  names[path] = name;
-  for (int i = 0; i < message.field_size(); ++i) {
-    Path field = path;
-    field.insert(field.end(), {DescriptorProto::kFieldFieldNumber, i});
-    names[field] = name + "." + message.field(i).name();
-  }
-  for (int i = 0; i < message.nested_type_size(); ++i) {
-    Path nested = path;
-    nested.insert(nested.end(), {DescriptorProto::kNestedTypeFieldNumber, i});
-    AddMessage(message.nested_type(i), name, nested, names);
-  }
-}
-
 // Values are siblings of their enumeration in protobuf's naming.
 void AddEnum(const EnumDescriptorProto& type, const std::string& scope, const Path& path,
              Names& names) {
@@ -54,6 +39,39 @@ void AddEnum(const EnumDescriptorProto& type, const std::string& scope, const Pa
     Path value = path;
     value.insert(value.end(), {EnumDescriptorProto::kValueFieldNumber, i});
     names[value] = scope + "." + type.value(i).name();
+  }
+}
+
+// The place of every message, field and nested enumeration in its file, as descriptor.proto counts
+// places.
+void AddMessage(const DescriptorProto& message, const std::string& scope, Path path, Names& names) {
+  const std::string name = scope + "." + message.name();
+  names[path] = name;
+  for (int i = 0; i < message.field_size(); ++i) {
+    Path field = path;
+    field.insert(field.end(), {DescriptorProto::kFieldFieldNumber, i});
+    names[field] = name + "." + message.field(i).name();
+  }
+  for (int i = 0; i < message.enum_type_size(); ++i) {
+    Path nested = path;
+    nested.insert(nested.end(), {DescriptorProto::kEnumTypeFieldNumber, i});
+    AddEnum(message.enum_type(i), name, nested, names);
+  }
+  for (int i = 0; i < message.nested_type_size(); ++i) {
+    Path nested = path;
+    nested.insert(nested.end(), {DescriptorProto::kNestedTypeFieldNumber, i});
+    AddMessage(message.nested_type(i), name, nested, names);
+  }
+}
+
+void AddService(const ServiceDescriptorProto& service, const std::string& package, const Path& path,
+                Names& names) {
+  const std::string name = package + "." + service.name();
+  names[path] = name;
+  for (int i = 0; i < service.method_size(); ++i) {
+    Path method = path;
+    method.insert(method.end(), {ServiceDescriptorProto::kMethodFieldNumber, i});
+    names[method] = name + "." + service.method(i).name();
   }
 }
 
@@ -66,6 +84,10 @@ void AddFile(const FileDescriptorProto& file, std::map<std::string, std::string>
   for (int i = 0; i < file.enum_type_size(); ++i) {
     AddEnum(file.enum_type(i), file.package(), {FileDescriptorProto::kEnumTypeFieldNumber, i},
             names);
+  }
+  for (int i = 0; i < file.service_size(); ++i) {
+    AddService(file.service(i), file.package(), {FileDescriptorProto::kServiceFieldNumber, i},
+               names);
   }
   for (const auto& location : file.source_code_info().location()) {
     const auto at = names.find(Path(location.path().begin(), location.path().end()));
@@ -111,4 +133,4 @@ std::string ApiComments::Of(const google::protobuf::FieldDescriptor& field) cons
   return text;
 }
 
-}  // namespace croft::admin_cli
+}  // namespace croft::comments
