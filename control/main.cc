@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "control/control_process.h"
 #include "control/data_directory.h"
 #include "control/database_parent.h"
+#include "control/gateway/openapi.h"
 #include "control/identity/key_file.h"
 #include "control/private_database/private_database.h"
 #include "control/settings.h"
@@ -71,6 +73,10 @@ int Run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc == 2 && std::string_view(argv[1]) == "openapi") {
+      std::fputs(croft::control::gateway::BuildOpenApi().c_str(), stdout);
+      return 0;
+    }
     int exit_code = 0;
     const auto settings = croft::control::ParseSettings(argc, argv, exit_code);
     if (!settings.has_value()) {

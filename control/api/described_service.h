@@ -1,6 +1,6 @@
-// A gRPC service made from its .proto descriptor: each method is served from the table of methods or
-// of streams. So a method is written once, and gRPC's reflection and every other server of the API
-// see the same list.
+// A gRPC service made from its .proto descriptor: each method is served from the table of methods
+// or of streams. So a method is written once, and gRPC's reflection and every other server of the
+// API see the same list.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -45,7 +45,7 @@ void StreamCall::OnClosed(const absl::Status& status) { Finish(status); }
 
 void StreamCall::CheckCaller() {
   const absl::Status status = services_.authorizer.GetOperator(credentials_).status();
-  // A store that cannot be asked right now ends no stream.
+  // A store that cannot be asked right now is for the next turn to meet.
   if (absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status)) {
     Finish(status);
   }

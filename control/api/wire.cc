@@ -49,6 +49,11 @@ absl::Status RefuseUnknownFields(const Message& message) {
   return absl::OkStatus();
 }
 
+absl::Status NotA(const Message& message) {
+  return Error(absl::StatusCode::kInvalidArgument, "the request is not a {}",
+               message.GetDescriptor()->full_name());
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -66,10 +71,15 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, Message& message) {
   grpc::ByteBuffer view(bytes);
   grpc::ProtoBufferReader reader(&view);
   if (!message.ParseFromZeroCopyStream(&reader) || !reader.status().ok()) {
-    return Error(absl::StatusCode::kInvalidArgument, "the request is not a {}",
-                 message.GetDescriptor()->full_name());
+    return NotA(message);
   }
   return absl::OkStatus();
+}
+
+absl::Status ParseStrictly(std::string_view bytes, Message& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))
+             ? RefuseUnknownFields(message)
+             : NotA(message);
 }
 
 absl::Status ParseStrictly(const grpc::ByteBuffer& bytes, Message& message) {

@@ -4,6 +4,8 @@
 #include <absl/status/status.h>
 #include <google/protobuf/message.h>
 
+#include <string_view>
+
 #include "control/api/grpc_types.h"
 
 namespace croft::control::api {
@@ -16,6 +18,7 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message& mes
 // Also refuses fields that this version does not know: what an operator sets and control ignores in
 // silence is the worst kind of setting.
 absl::Status ParseStrictly(const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
+absl::Status ParseStrictly(std::string_view bytes, google::protobuf::Message& message);
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message);
 
 }  // namespace croft::control::api
