@@ -147,6 +147,7 @@ v1::NodeStatus NodeMarksBook::MakeStatus(const LocalNode& node) {
   for (const std::string& endpoint : node.endpoints) {
     status.add_endpoints(endpoint);
   }
+  status.mutable_missing_endpoints()->Add(node.missing.begin(), node.missing.end());
   for (const auto& [id, refused] : node.refused) {
     if (static_cast<std::size_t>(status.quarantine_size()) == kQuarantineListed) {
       break;

@@ -24,6 +24,7 @@ struct LocalNode {
   std::string problem;
   std::string version;
   std::vector<std::string> endpoints;
+  std::vector<v1::MissingEndpoint> missing;
   std::chrono::steady_clock::time_point written;
 };
 

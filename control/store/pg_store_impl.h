@@ -28,6 +28,8 @@ class PgStore final : public Store {
                                                           std::string_view request_id) override;
   absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
                                                       std::string_view resource) override;
+  absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
+                                                          int limit) override;
 
   absl::StatusOr<FeedHead> GetHead() override;
   absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) override;

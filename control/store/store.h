@@ -163,6 +163,10 @@ class Store {
   virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision,
                                                               int limit,
                                                               std::string_view resource) = 0;
+  // The live resources of a type that the change with this revision wrote, as they are now; at most
+  // `limit`.
+  virtual absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision,
+                                                                  ResourceType type, int limit) = 0;
 
   // ---- feed
   virtual absl::StatusOr<FeedHead> GetHead() = 0;

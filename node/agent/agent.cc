@@ -89,7 +89,7 @@ ListenerSupervisor::Hooks Agent::ListenerHooks() {
   return {.on_served =
               [this](const v1::Position& position) {
                 if (position.epoch() == position_.epoch()) {
-                  marks_.set_serving_revision(position.revision());
+                  served_revision_ = position.revision();
                   SendMarks();
                 }
               },
@@ -247,7 +247,7 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
   }
   marks_.set_applied_revision(outcome.position.revision());
   if (marks_.serving_revision() > marks_.applied_revision()) {
-    marks_.set_serving_revision(0);  // of a history that is no more
+    ForgetServed();
   }
   if (outcome.problem != marks_.problem() && !outcome.problem.empty()) {
     log::Error("agent", "changes cannot be applied", {{"err", outcome.problem}});
@@ -263,7 +263,7 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
 
 void Agent::OnCommitted(const ApplyOutcome& outcome) {
   if (position_.epoch() != outcome.position.epoch()) {
-    marks_.set_serving_revision(0);  // revisions of another history mean nothing in this one
+    ForgetServed();
   }
   position_ = outcome.position;
   listener_.OnReplicaChanged(
@@ -337,11 +337,31 @@ void Agent::ArmRecheck() {
   });
 }
 
+void Agent::ForgetServed() {
+  served_revision_ = 0;
+  marks_.set_serving_revision(0);
+}
+
+// A revision is served when the listener answers from it and it is known where it listens: until
+// then the mark stays where it was.
 void Agent::SendMarks() {
+  if (listener_.EndpointsSettled()) {
+    marks_.set_serving_revision(served_revision_);
+  }
   v1::Marks told = marks_;
+  std::string problem;
+  for (const EndpointKeeper::Missing& missing : listener_.ListMissing()) {
+    problem += (problem.empty() ? "" : "; ") + missing.reason;
+    for (std::string& ip : BindingIpsOf(missing.key, desired_.addresses())) {
+      croft::v1::MissingEndpoint& endpoint = *told.add_missing_endpoints();
+      endpoint.set_ip(std::move(ip));
+      endpoint.set_port(missing.key.port);
+      endpoint.set_reason(missing.reason);
+    }
+  }
   // What keeps changes from being applied is said before what is merely missing.
   if (told.problem().empty()) {
-    told.set_problem(listener_.Problem());
+    told.set_problem(problem);
   }
   session_.SetMarks(told);
 }

@@ -80,6 +80,8 @@ class Agent {
   void OnReplicaProblem(const std::string& problem);
   void ArmRecheck();
   void SendMarks();
+  // Revisions of a history that is no more mean nothing.
+  void ForgetServed();
 
   // Constant after construction.
   boost::asio::io_context& loop_;
@@ -106,6 +108,7 @@ class Agent {
   bool setting_aside_ = false;
   v1::Position position_;
   v1::Marks marks_;
+  std::int64_t served_revision_ = 0;  // by the listener; told once the endpoints are settled
 
   // Last, so that its thread ends first.
   ReplicaThread replica_;

@@ -1,7 +1,11 @@
 // A whole node of real processes, with control spoken for by the test: what must go on whoever
 // dies.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +17,7 @@
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "node/counters/catalogue.h"
+#include "proto/base/unique_fd.h"
 #include "tests/integration/agent/running_node.h"
 #include "tests/integration/agent/small_control.h"
 
@@ -87,14 +92,14 @@ class NodeTest : public testing::Test {
     control_.Put(v1::POOL, kPoolUid, &pool);
     PutSite(kSiteUid, "a");
   }
-  std::int64_t PutSite(std::int64_t uid, const std::string& name) {
+  std::int64_t PutSite(std::int64_t uid, const std::string& name, std::uint16_t port = 0) {
     croft::v1::Site site;
     site.set_name("farms/main/sites/" + name);
     site.set_organization("organizations/root");
     croft::v1::Binding& binding = *site.add_bindings();
     binding.set_protocol(croft::v1::HTTP);
     binding.set_ip("*");
-    binding.set_port(port_);
+    binding.set_port(port != 0 ? port : port_);
     binding.set_host(name + ".example");
     croft::v1::Application& application = *site.add_applications();
     application.set_path("/");
@@ -275,6 +280,30 @@ TEST_F(NodeTest, ClosesAnEndpointThatNoBindingNames) {
   EXPECT_TRUE(Eventually([&] { return Get(port_, "a.example", "/").status == 0; }));
   PutSite(kSiteUid, "a");
   EXPECT_TRUE(Serves());
+}
+
+TEST_F(NodeTest, TellsWithTheRevisionItServesWhereItCannotListen) {
+  ASSERT_NO_FATAL_FAILURE(StartServing());
+  const UniqueFd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(taken.get(), 1), 0);
+  ASSERT_EQ(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::uint16_t port = ntohs(address.sin_port);
+
+  const std::int64_t revision = PutSite(5, "b", port);
+  ASSERT_TRUE(Eventually([&] { return control_.serving() == revision; }));
+  EXPECT_THAT(control_.missing_endpoints(), testing::Contains("*:" + std::to_string(port)));
+  EXPECT_THAT(control_.problem(), testing::HasSubstr("cannot listen on 127.0.0.1:"));
+  EXPECT_TRUE(Serves());
+
+  ASSERT_EQ(::shutdown(taken.get(), SHUT_RDWR), 0);
+  ASSERT_TRUE(Eventually([&] { return control_.missing_endpoints().empty(); }));
+  EXPECT_EQ(control_.serving(), revision);
+  EXPECT_EQ(control_.problem(), "");
+  EXPECT_EQ(Get(port, "b.example", "/").status, 200);
 }
 
 TEST_F(NodeTest, CountsRequestsAcrossAListenersDeath) {

@@ -45,6 +45,7 @@ struct SmallControl::State {
   std::int64_t revision = 0;
   std::int64_t enrolments = 0, applied = 0, serving = 0, hellos = 0;
   std::string problem;
+  std::vector<std::string> missing;
   std::vector<v1::RecordResult> refused;
   std::vector<v1::EventReport> events;
   std::map<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>, std::vector<std::int64_t>>
@@ -199,6 +200,10 @@ class SmallControl::Services final {
       } else if (message.has_marks()) {
         state_.serving = message.marks().serving_revision();
         state_.problem = message.marks().problem();
+        state_.missing.clear();
+        for (const croft::v1::MissingEndpoint& endpoint : message.marks().missing_endpoints()) {
+          state_.missing.push_back(endpoint.ip() + ":" + std::to_string(endpoint.port()));
+        }
       } else if (message.has_event()) {
         state_.events.push_back(message.event());
       } else if (message.has_counters()) {
@@ -288,6 +293,10 @@ std::int64_t SmallControl::serving() const {
 std::string SmallControl::problem() const {
   const std::lock_guard lock(state_->mutex);
   return state_->problem;
+}
+std::vector<std::string> SmallControl::missing_endpoints() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->missing;
 }
 std::int64_t SmallControl::hellos() const {
   const std::lock_guard lock(state_->mutex);

@@ -40,6 +40,8 @@ class SmallControl {
   std::int64_t applied() const;
   std::int64_t serving() const;
   std::string problem() const;
+  // "*:80" for each, as last told.
+  std::vector<std::string> missing_endpoints() const;
   std::int64_t hellos() const;
   std::vector<v1::RecordResult> refused() const;
   bool HasEvent(const std::string& kind) const;

@@ -353,6 +353,56 @@ TEST_F(FeedTest, ARefusedRecordFailsTheWaitWithItsReason) {
   EXPECT_EQ(reports_[0].event().kind(), "record_quarantined");
 }
 
+TEST_F(FeedTest, ASiteBoundWhereANodeCannotListenFailsTheWaitAndNoOther) {
+  Link link = ConnectSynced(0);
+  const auto write = [&](const std::string& name, std::uint32_t port, v1::DesiredState state) {
+    v1::Site site;
+    site.set_name("farms/main/sites/" + name);
+    site.set_state(state);
+    site.add_bindings()->set_ip("*");
+    site.mutable_bindings(0)->set_port(port);
+    Write(ResourceType::kSite, site.name(), site.SerializeAsString());
+    Run({&link});
+  };
+  const auto serve = [&](bool healed) {
+    node::v1::NodeMessage message;
+    message.mutable_marks()->set_applied_revision(Revision());
+    message.mutable_marks()->set_serving_revision(Revision());
+    if (!healed) {
+      v1::MissingEndpoint& missing = *message.mutable_marks()->add_missing_endpoints();
+      missing.set_ip("*");
+      missing.set_port(81);
+      missing.set_reason("cannot listen on 0.0.0.0:81: in use");
+    }
+    feed_->OnMessage(link.session, message);
+    feed_->Step();
+  };
+  struct Case {
+    std::string site;
+    std::uint32_t port;
+    v1::DesiredState state;
+    bool healed;
+    bool reached;
+  };
+  for (const Case& c :
+       {Case{"other", 80, v1::STARTED, false, true}, Case{"there", 81, v1::STARTED, false, false},
+        Case{"stopped", 81, v1::STOPPED, false, true},
+        Case{"healed", 81, v1::STARTED, true, true}}) {
+    write(c.site, c.port, c.state);
+    const auto applied = Wait(v1::APPLIED);
+    const auto serving = Wait(v1::SERVING);
+    serve(c.healed);
+    ASSERT_TRUE(*applied && *serving) << c.site;
+    EXPECT_TRUE((*applied)->reached()) << c.site;
+    EXPECT_EQ((*serving)->reached(), c.reached) << c.site;
+    if (!c.reached) {
+      EXPECT_EQ((*serving)->nodes(0).outcome(), v1::NodeProgress::REFUSED);
+      EXPECT_EQ((*serving)->nodes(0).reason(),
+                "farms/main/sites/there: cannot listen on 0.0.0.0:81: in use");
+    }
+  }
+}
+
 TEST_F(FeedTest, ARefusedRecordComesAgainOnRequestAndAfterAnUpgrade) {
   const std::int64_t uid = WriteSite("bad");
   node::v1::Hello hello;

@@ -317,6 +317,30 @@ TEST_P(StoreContract, ChangesTellWhatTheyTouched) {
   EXPECT_EQ(store_->ListChanges(4, 1, "").value()[0].revision(), 3);
 }
 
+TEST_P(StoreContract, ListsWhatAChangeWroteAsItIsNow) {
+  const auto a = Insert(*store_, estate_, ResourceType::kSite, "a");
+  const auto b = Insert(*store_, estate_, ResourceType::kSite, "b");
+  Insert(*store_, estate_, ResourceType::kPool, "p");
+  InTransaction(*store_, [&](Transaction& t) {
+    auto row = t.FindForUpdate(a.name).value().value();
+    row.body = "2";
+    EXPECT_TRUE(t.Update(row).ok());
+    EXPECT_TRUE(t.Delete(t.FindForUpdate(b.name).value().value()).ok());
+  });
+  const auto written = [&](std::int64_t revision) {
+    std::vector<std::string> bodies;
+    const auto rows = store_->ListWritten(revision, ResourceType::kSite, 10).value();
+    for (const StoredResource& row : rows) {
+      bodies.push_back(row.name + " " + row.body);
+    }
+    return bodies;
+  };
+  EXPECT_THAT(written(2), ElementsAre(a.name + " 2"));
+  EXPECT_THAT(written(3), ElementsAre());
+  EXPECT_THAT(written(4), ElementsAre());
+  EXPECT_THAT(written(5), ElementsAre(a.name + " 2"));
+}
+
 TEST_P(StoreContract, PositionsAreKnownByEpochRevisionAndTag) {
   auto position = store_->GetHead()->position;
   EXPECT_NE(position.epoch(), 0U);
