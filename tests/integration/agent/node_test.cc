@@ -149,6 +149,24 @@ TEST_F(NodeTest, EnrolsOnceAndServesWhatControlSends) {
   EXPECT_EQ(control_.enrolments(), 1);
 }
 
+TEST_F(NodeTest, WarnsOfAJoinTokenThatEverybodyCanRead) {
+  struct Case {
+    mode_t mode;
+    bool warns;
+  };
+  for (const Case& c : {Case{0644, true}, Case{0640, false}}) {
+    RunningNode node;
+    const std::string token = node.WriteFile("token", "x\n");
+    ASSERT_EQ(::chmod(token.c_str(), c.mode), 0);
+    node.Configure("control: " + control_.address());
+    node.Configure("ca_file: " + token);
+    node.Configure("join_token_file: " + token);
+    node.Start();
+    EXPECT_TRUE(Eventually([&] { return node.log().find("cannot enrol") != std::string::npos; }));
+    EXPECT_EQ(node.log().find("join token can be read") != std::string::npos, c.warns) << c.mode;
+  }
+}
+
 TEST_F(NodeTest, FailsNoRequestAndKeepsItsWorkersWhenTheAgentIsKilled) {
   ASSERT_NO_FATAL_FAILURE(StartServing());
   const std::vector<pid_t> workers = node_.Pids("croft-worker");
