@@ -15,7 +15,7 @@ namespace croft::control::store {
 
 class PgStore final : public Store {
  public:
-  explicit PgStore(const PgOptions& options) : options_(options), pool_(options) {}
+  explicit PgStore(const PgOptions& options) : options_(options), pool_(options, watch_) {}
 
   absl::StatusOr<std::unique_ptr<Transaction>> Begin() override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
@@ -67,6 +67,7 @@ class PgStore final : public Store {
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params);
 
   const PgOptions options_;
+  AnswerWatch watch_;
   ConnectionPool pool_;
   // Of WaitForNotify alone (it has one caller).
   std::unique_ptr<Connection> listener_;
