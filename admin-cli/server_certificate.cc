@@ -41,6 +41,7 @@ BioPtr ConnectTo(const std::string& address) {
   }
   int fd = -1;
   BIO_get_fd(connection.get(), &fd);
+  BIO_socket_nbio(fd, 0);  // it was not to wait for the connection; from here its time-outs hold
   const timeval patience{.tv_sec = kTimeoutSeconds, .tv_usec = 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
