@@ -13,8 +13,6 @@
 namespace croft::node::listener {
 namespace {
 
-// Less of a payload is copied sooner than spliced.
-constexpr std::size_t kSplicedBytesMin = 32 * 1024;
 constexpr std::size_t kPseudoFields = 6;  // four of HTTP/2, target and settings
 
 nghttp2_nv Field(std::string_view name, std::string_view value,
@@ -88,19 +86,14 @@ struct WorkerCallbacks {
   }
 
   static int OnBeginFrame(nghttp2_session*, const nghttp2_frame_hd* header, void* user) {
-    auto& self = *static_cast<WorkerSession*>(user);
-    const bool payload = header->type == NGHTTP2_DATA && (header->flags & NGHTTP2_FLAG_PADDED) == 0;
-    self.payload_stream_ = header->stream_id;
-    self.payload_left_ = payload ? header->length : 0;
-    self.large_payload_ =
-        self.payload_left_ >= kSplicedBytesMin && (header->flags & NGHTTP2_FLAG_END_STREAM) == 0;
+    static_cast<WorkerSession*>(user)->payload_.Begin(*header, kFrameBytesMax);
     return 0;
   }
 
   static int OnData(nghttp2_session* session, std::uint8_t, std::int32_t stream_id,
                     const std::uint8_t* data, std::size_t size, void* user) {
     auto& self = *static_cast<WorkerSession*>(user);
-    self.payload_left_ -= std::min(size, self.payload_left_);
+    self.payload_.Take(size);
     // The connection's window is credited at once; the stream's when the visitor took the bytes.
     nghttp2_session_consume_connection(session, size);
     Exchange* exchange = Find(session, stream_id);
@@ -177,7 +170,7 @@ WorkerSession::WorkerSession(std::uint32_t streams_max) : settings_(link::kSetti
   const std::array<nghttp2_settings_entry, 4> settings{{
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
-      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kStreamWindowBytes},
+      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kFrameBytesMax},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kResponseHeaderBytesMax},
   }};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
@@ -259,22 +252,28 @@ absl::Status WorkerSession::Feed(std::string_view bytes) {
     return Error(absl::StatusCode::kInvalidArgument, "worker broke HTTP/2: {}",
                  nghttp2_strerror(static_cast<int>(taken)));
   }
+  // A stream that nghttp2 has given up, for more than its content-length say, ends only when its
+  // reset is serialised. Until then it drops the payload without a word, and none of it may be
+  // counted on.
+  if (payload_.worth_piping() > 0 && !Collect()) {
+    return Error(absl::StatusCode::kInternal, "HTTP/2 to the worker cannot go on");
+  }
   return absl::OkStatus();
 }
 
 std::size_t WorkerSession::NextIsPayload() const {
-  if (payload_left_ < kSplicedBytesMin) {
+  if (payload_.worth_piping() == 0) {
     return 0;
   }
-  const Exchange* exchange = WorkerCallbacks::Find(session_, payload_stream_);
+  const Exchange* exchange = WorkerCallbacks::Find(session_, payload_.stream());
   const bool taken = exchange != nullptr && exchange->sink != nullptr &&
                      exchange->body_view().empty() && exchange->sink->TakesBody();
-  return taken ? payload_left_ : 0;
+  return taken ? payload_.worth_piping() : 0;
 }
 
 // nghttp2 counts the bytes but never looks at them, so it is given others in their place.
 absl::Status WorkerSession::FeedPiped(SplicePipe& pipe) {
-  static const std::array<char, kStreamWindowBytes> kInTheirPlace{};
+  static const std::array<char, kFrameBytesMax> kInTheirPlace{};
   piped_ = &pipe;
   absl::Status fed = Feed({kInTheirPlace.data(), pipe.size()});
   piped_ = nullptr;
@@ -286,7 +285,8 @@ absl::Status WorkerSession::FeedPiped(SplicePipe& pipe) {
 }
 
 void WorkerSession::OnPiped(Exchange& exchange, std::size_t size) {
-  const std::size_t taken = exchange.sink == nullptr ? 0 : exchange.sink->TakePiped(*piped_, size);
+  const bool goes_on = exchange.sink != nullptr && exchange.body_view().empty();
+  const std::size_t taken = goes_on ? exchange.sink->TakePiped(*piped_, size) : 0;
   nghttp2_session_consume_stream(session_, exchange.stream_id, taken);
   if (taken < size) {
     piped_->ReadInto(exchange.body, size - taken);
