@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "control/feed/feed.h"
 #include "control/identity/certificates.h"
 #include "control/identity/tokens.h"
 #include "croft/node/v1/feed.pb.h"
@@ -106,12 +107,13 @@ absl::StatusOr<node::v1::EnrollResponse> Enroll(const NodeParts& parts,
   return response;
 }
 
-v1::NodeStatus MakeStatus(const store::NodeMarks& marks) {
+v1::NodeStatus MakeStatus(const store::NodeMarks& marks,
+                          std::chrono::system_clock::time_point now) {
   v1::NodeStatus status;
   status.ParseFromString(marks.status);  // what a newer instance wrote may be more than we know
-  status.set_connection(marks.connected        ? v1::NodeStatus::CONNECTED
-                        : marks.ever_connected ? v1::NodeStatus::LOST
-                                               : v1::NodeStatus::PENDING);
+  status.set_connection(feed::IsConnected(marks, now) ? v1::NodeStatus::CONNECTED
+                        : marks.ever_connected        ? v1::NodeStatus::LOST
+                                                      : v1::NodeStatus::PENDING);
   if (marks.ever_connected) {
     *status.mutable_last_contact_time() = ToTimestamp(marks.last_contact);
   }
@@ -136,8 +138,8 @@ void AddNodeMethods(const NodeParts& parts, Methods& methods) {
       });
 }
 
-Decorate MakeNodeStatusDecorator(store::Store& store) {
-  return [&store](std::span<const MessagePtr> resources) -> absl::Status {
+Decorate MakeNodeStatusDecorator(store::Store& store, const Clock& clock) {
+  return [&store, &clock](std::span<const MessagePtr> resources) -> absl::Status {
     const auto marks = store.ReadMarks(0);
     if (!marks.ok()) {
       return marks.status();
@@ -149,7 +151,8 @@ Decorate MakeNodeStatusDecorator(store::Store& store) {
     for (const MessagePtr& resource : resources) {
       auto& node = static_cast<v1::Node&>(*resource);
       const auto at = by_uid.find(node.uid());
-      *node.mutable_status() = MakeStatus(at == by_uid.end() ? store::NodeMarks() : *at->second);
+      *node.mutable_status() =
+          MakeStatus(at == by_uid.end() ? store::NodeMarks() : *at->second, clock.Now());
     }
     return absl::OkStatus();
   };

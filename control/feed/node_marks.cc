@@ -45,6 +45,11 @@ std::optional<contract::ResourceType> ResourceTypeOf(node::v1::RecordType type) 
 
 }  // namespace
 
+bool IsConnected(const store::NodeMarks& marks, std::chrono::system_clock::time_point now,
+                 std::chrono::milliseconds heartbeat_interval) {
+  return marks.connected && now - marks.last_contact < kSilentHeartbeats * heartbeat_interval;
+}
+
 LocalNode& NodeMarksBook::Edit(const NodeIdentity& node) {
   changed_.insert(node.node_uid);
   LocalNode& local = local_[node.node_uid];
@@ -192,8 +197,7 @@ absl::StatusOr<std::vector<NodeRow>> NodeMarksBook::List(std::int64_t farm_uid) 
   for (const store::NodeMarks& row : rows_) {
     NodeRow& node = merged[row.node_uid];
     node.marks = row;
-    node.marks.connected = row.connected && clock_.Now() - row.last_contact <
-                                                kSilentHeartbeats * options_.heartbeat_interval;
+    node.marks.connected = IsConnected(row, clock_.Now(), options_.heartbeat_interval);
     node.status.ParseFromString(row.status);
   }
   for (const auto& [uid, node] : leaving_) {

@@ -200,6 +200,11 @@ absl::StatusOr<bool> PgStore::WaitForNotify(std::chrono::milliseconds timeout) {
     if (absl::Status status = (*opened)->Listen("croft"); !status.ok()) {
       return status;
     }
+    const auto alive = (*opened)->Query("SELECT pg_advisory_lock($1::bigint)",
+                                        Params().Int(static_cast<std::int64_t>(instance_)));
+    if (!alive.ok()) {
+      return alive.status();
+    }
     listener_ = *std::move(opened);
     return true;
   }

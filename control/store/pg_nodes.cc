@@ -13,9 +13,10 @@ constexpr std::string_view kWriteMarks =
     "WITH lazy AS (SELECT set_config('synchronous_commit', 'off', true)),"
     " written AS ("
     "  INSERT INTO node_mark (node_uid, sent_revision, applied_revision, serving_revision,"
-    "    connected, ever_connected, draining, last_contact_at, status)"
+    "    connected, ever_connected, draining, last_contact_at, status, instance)"
     "  SELECT node_uid, sent, applied, serving, flags & 1 <> 0, flags & 2 <> 0, flags & 4 <> 0,"
-    "    timestamptz 'epoch' + contact * interval '1 microsecond', decode(status, 'hex')"
+    "    timestamptz 'epoch' + contact * interval '1 microsecond', decode(status, 'hex'),"
+    "    $8::bigint"
     "  FROM lazy, unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],"
     "    $6::bigint[], $7::text[])"
     "    AS m (node_uid, sent, applied, serving, flags, contact, status)"
@@ -24,7 +25,8 @@ constexpr std::string_view kWriteMarks =
     "    applied_revision = excluded.applied_revision,"
     "    serving_revision = excluded.serving_revision, connected = excluded.connected,"
     "    ever_connected = excluded.ever_connected, draining = excluded.draining,"
-    "    last_contact_at = excluded.last_contact_at, status = excluded.status"
+    "    last_contact_at = excluded.last_contact_at, status = excluded.status,"
+    "    instance = excluded.instance"
     "  RETURNING 1)"
     "SELECT pg_notify('croft', ''), (SELECT count(*) FROM written)";
 
@@ -48,17 +50,24 @@ absl::Status PgStore::WriteMarks(const std::vector<NodeMarks>& marks) {
   }
   Params params;
   params.Ints(uids).Ints(sent).Ints(applied).Ints(serving).Ints(flags).Ints(contact);
-  return Query(kWriteMarks, params.HexTexts(status)).status();
+  params.HexTexts(status).Int(static_cast<std::int64_t>(instance_));
+  return Query(kWriteMarks, params).status();
 }
 
+// "Connected" is true as long as the instance lives that wrote it: this one, or one that holds its
+// lock.
 absl::StatusOr<std::vector<NodeMarks>> PgStore::ReadMarks(std::int64_t farm_uid) {
   const auto rows = Query(
       "SELECT m.node_uid, r.name, r.farm_uid, m.sent_revision, m.applied_revision, "
-      "m.serving_revision, m.connected, m.ever_connected, m.draining, "
+      "m.serving_revision, m.connected AND (m.instance = $2::bigint OR m.instance IN ("
+      "  SELECT (l.classid::bigint << 32) | l.objid::bigint FROM pg_locks l"
+      "  WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.database = ("
+      "    SELECT oid FROM pg_database WHERE datname = current_database()))), "
+      "m.ever_connected, m.draining, "
       "(extract(epoch FROM m.last_contact_at) * 1000000)::bigint, m.status "
       "FROM node_mark m JOIN resource r ON r.type = 3 AND r.uid = m.node_uid "
       "WHERE NOT r.deleted AND ($1::bigint = 0 OR r.farm_uid = $1::bigint) ORDER BY m.node_uid",
-      Params().Int(farm_uid));
+      Params().Int(farm_uid).Int(static_cast<std::int64_t>(instance_)));
   if (!rows.ok()) {
     return rows.status();
   }

@@ -10,12 +10,14 @@
 
 #include "control/store/pg_connection.h"
 #include "control/store/store.h"
+#include "proto/base/random.h"
 
 namespace croft::control::store {
 
 class PgStore final : public Store {
  public:
-  explicit PgStore(const PgOptions& options) : options_(options), pool_(options, watch_) {}
+  explicit PgStore(const PgOptions& options)
+      : options_(options), pool_(options, watch_), instance_(RandomId()) {}
 
   absl::StatusOr<std::unique_ptr<Transaction>> Begin() override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
@@ -69,6 +71,9 @@ class PgStore final : public Store {
   const PgOptions options_;
   AnswerWatch watch_;
   ConnectionPool pool_;
+  // This process's, in the marks it writes; `listener_` holds its advisory lock, which PostgreSQL
+  // lets go when the process has ended, however it did.
+  const std::uint64_t instance_;
   // Of WaitForNotify alone (it has one caller).
   std::unique_ptr<Connection> listener_;
 };

@@ -138,7 +138,7 @@ struct NodeMarks {
   std::string node = {};  // name
   std::int64_t farm_uid = 0;
   std::int64_t sent_revision = 0, applied_revision = 0, serving_revision = 0;
-  bool connected = false;
+  bool connected = false;  // when read: to an instance that lives
   bool ever_connected = false;
   bool draining = false;
   std::chrono::system_clock::time_point last_contact = {};

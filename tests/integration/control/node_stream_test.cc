@@ -388,7 +388,16 @@ TEST_F(ControlNodes, WhatWasAcknowledgedIsThereAfterKill9AndTheNodeGoesOn) {
   std::string said;
   EXPECT_NE(control_.RunSecond(said), 0);
   EXPECT_NE(said.find("another croft-control"), std::string::npos) << said;
-  control_.Kill();
+  {
+    FakeNode before(control_, enrolled);
+    before.Hello();
+    ASSERT_TRUE(before.ReadUntil(last));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (GetNode(web1_).status().connection() != v1::NodeStatus::CONNECTED) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    }
+    control_.Kill();
+  }
   control_.Start();
   EXPECT_EQ(control_.token(), token);
   EXPECT_EQ(control_.ca(), ca);
@@ -399,6 +408,7 @@ TEST_F(ControlNodes, WhatWasAcknowledgedIsThereAfterKill9AndTheNodeGoesOn) {
                                                "parent: '" + farm_ + "'", sites)
                   .ok());
   EXPECT_EQ(sites.sites_size(), 20);
+  EXPECT_EQ(GetNode(web1_).status().connection(), v1::NodeStatus::LOST);
   FakeNode node(control_, enrolled);
   node.Hello();
   EXPECT_TRUE(node.ReadUntil(last));
