@@ -37,6 +37,7 @@ struct StoredResource {
   std::string organization;  // its name (read side)
   std::int64_t store_uid =
       0;  // an account's home store, which can't be deleted under it; 0 for other types
+  std::string home_path = {};  // an account's, unique in its store (write side); "" for other types
   std::uint32_t identity = 0;  // a pool's, unique in its farm; 0 for other types
   std::string body;
   std::int64_t revision = 0;                      // of the last change (read side)
@@ -86,7 +87,8 @@ class Transaction {
   // The live rows among these names, of one type, in no order; locks nothing.
   virtual absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) = 0;
-  // already_exists when the name is taken.
+  // already_exists when the name is taken, or the home is another account's (detail reason
+  // HOME_TAKEN, resource = the holder's name).
   virtual absl::Status Insert(const StoredResource& row) = 0;
   // Keeps the previous body in history.
   virtual absl::Status Update(const StoredResource& row) = 0;

@@ -142,6 +142,9 @@ expect 12 "wrong etag" croft set site shop state=STOPPED --if-etag 0
 expect 0 "request id" croft create account once --request-id r1
 expect 0 "the same again" croft create account once --request-id r1
 expect 4 "another request with that id" croft create account twice --request-id r1
+home=$(croft get account once -o json | sed -n 's/.*"path": "\(.*\)".*/\1/p')
+expect 4 "another account's home" croft create account thief "home=content:$home"
+has "farms/main/accounts/once" "whose it is"
 expect 0 "stop" croft stop site shop
 expect 0 "start" croft start site shop
 expect 0 "wait with no node" croft set site shop state=STARTED --wait=serving --timeout 5s

@@ -35,6 +35,7 @@ class FakeStore final : public Store {
     std::map<std::string, RowKey, std::less<>> names;  // live ones
     std::map<std::pair<std::int64_t, std::string>, std::int64_t> bindings;
     std::map<RowKey, std::vector<std::string>> references;
+    std::map<std::pair<std::int64_t, std::string>, std::string> homes;  // live accounts' names
     std::map<std::int64_t, std::int64_t> home_slots;
     std::map<std::int64_t, LoggedChange> changes;  // by revision
     std::map<std::pair<std::string, std::string>, KnownRequest> requests;

@@ -223,6 +223,30 @@ TEST_P(StoreContract, ABindingBelongsToOneSiteOfTheFarm) {
   EXPECT_EQ(store_->FindBinding(estate_.main, Key("y.example")).value(), b.uid);
 }
 
+TEST_P(StoreContract, AHomeBelongsToOneAccount) {
+  const auto place = Insert(*store_, estate_, ResourceType::kStore, "content");
+  const auto add = [&](const std::string& id, const std::string& path) {
+    auto t = store_->Begin().value();
+    auto row = MakeRow(*t, ResourceType::kAccount, "farms/main/accounts/" + id, estate_.main,
+                       estate_.root);
+    row.store_uid = place.uid;
+    row.home_path = path;
+    const absl::Status status = t->Insert(row);
+    return status.ok() ? t->Commit({}).status() : status;
+  };
+  ASSERT_TRUE(add("a", "x/y").ok());
+  ASSERT_TRUE(add("b", "x/z").ok());
+  const absl::Status taken = add("c", "x/y");
+  EXPECT_TRUE(absl::IsAlreadyExists(taken)) << taken;
+  EXPECT_EQ(contract::FindDetail(taken)->reason(), "HOME_TAKEN");
+  EXPECT_EQ(contract::FindDetail(taken)->resource(), "farms/main/accounts/a");
+  EXPECT_EQ(contract::FindDetail(add("a", "x/y"))->reason(), "NAME_TAKEN");
+  InTransaction(*store_, [&](Transaction& t) {
+    EXPECT_TRUE(t.Delete(t.FindForUpdate("farms/main/accounts/a").value().value()).ok());
+  });
+  EXPECT_TRUE(add("c", "x/y").ok());
+}
+
 TEST_P(StoreContract, HomeSlotsAreDrawnOnce) {
   InTransaction(*store_, [&](Transaction& t) {
     EXPECT_EQ(t.UsedHomeSlots(7).value(), 0);
