@@ -260,6 +260,7 @@ void FeedLoop::OnHello(Session& session, const node::v1::Hello& hello) {
   local.refused = session.refused;
   local.problem.clear();
   local.missing.clear();
+  local.vanishing = hello.has_vanishing() ? std::optional(hello.vanishing()) : std::nullopt;
   local.version = hello.version();
   local.endpoints.assign(hello.endpoints().begin(), hello.endpoints().end());
 }
@@ -290,6 +291,7 @@ void FeedLoop::OnMarks(Session& session, const node::v1::Marks& marks) {
   LocalNode& local = marks_.Edit(session.node);
   local.problem = marks.problem();
   local.missing.assign(marks.missing_endpoints().begin(), marks.missing_endpoints().end());
+  local.vanishing = marks.has_vanishing() ? std::optional(marks.vanishing()) : std::nullopt;
 }
 
 void FeedLoop::ReportQuarantined(const Session& session, const node::v1::RecordResult& refused) {

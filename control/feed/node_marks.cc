@@ -153,6 +153,9 @@ v1::NodeStatus NodeMarksBook::MakeStatus(const LocalNode& node) {
     status.add_endpoints(endpoint);
   }
   status.mutable_missing_endpoints()->Add(node.missing.begin(), node.missing.end());
+  if (node.vanishing) {
+    *status.mutable_vanishing() = *node.vanishing;
+  }
   for (const auto& [id, refused] : node.refused) {
     if (static_cast<std::size_t>(status.quarantine_size()) == kQuarantineListed) {
       break;

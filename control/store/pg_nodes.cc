@@ -1,5 +1,6 @@
 // Marks of nodes.
 #include "control/store/pg_store_impl.h"
+#include "proto/base/error.h"
 
 namespace croft::control::store {
 namespace {
@@ -64,7 +65,8 @@ absl::StatusOr<std::vector<NodeMarks>> PgStore::ReadMarks(std::int64_t farm_uid)
       "  WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.database = ("
       "    SELECT oid FROM pg_database WHERE datname = current_database()))), "
       "m.ever_connected, m.draining, "
-      "(extract(epoch FROM m.last_contact_at) * 1000000)::bigint, m.status "
+      "(extract(epoch FROM m.last_contact_at) * 1000000)::bigint, m.status, "
+      "m.accepted_epoch, m.accepted_sites "
       "FROM node_mark m JOIN resource r ON r.type = 3 AND r.uid = m.node_uid "
       "WHERE NOT r.deleted AND ($1::bigint = 0 OR r.farm_uid = $1::bigint) ORDER BY m.node_uid",
       Params().Int(farm_uid).Int(static_cast<std::int64_t>(instance_)));
@@ -85,8 +87,26 @@ absl::StatusOr<std::vector<NodeMarks>> PgStore::ReadMarks(std::int64_t farm_uid)
     mark.draining = rows->Bool(row, 8);
     mark.last_contact = rows->Time(row, 9);
     mark.status = rows->Bytes(row, 10);
+    mark.accepted.set_epoch(static_cast<std::uint64_t>(rows->Int(row, 11)));
+    mark.accepted.set_sites(rows->Int(row, 12));
   }
   return marks;
+}
+
+absl::Status PgStore::AcceptVanishing(std::int64_t node_uid, const v1::VanishingSites& accepted) {
+  const auto updated = Query(
+      "UPDATE node_mark SET accepted_epoch = $2::bigint, accepted_sites = $3::bigint "
+      "WHERE node_uid = $1::bigint",
+      Params()
+          .Int(node_uid)
+          .Int(static_cast<std::int64_t>(accepted.epoch()))
+          .Int(accepted.sites()));
+  if (!updated.ok()) {
+    return updated.status();
+  }
+  return updated->affected() == 0
+             ? Error(absl::StatusCode::kNotFound, "node {} has not connected yet", node_uid)
+             : absl::OkStatus();
 }
 
 }  // namespace croft::control::store

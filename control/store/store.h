@@ -19,6 +19,7 @@
 
 #include "croft/node/v1/feed.pb.h"
 #include "croft/v1/change.pb.h"
+#include "croft/v1/node.pb.h"
 #include "croft/v1/report.pb.h"
 #include "proto/contract/resource_name.h"
 
@@ -146,6 +147,7 @@ struct NodeMarks {
   std::chrono::system_clock::time_point last_contact = {};
   std::string status =
       {};  // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
+  v1::VanishingSites accepted = {};  // see AcceptVanishing (read side)
 };
 
 class Store {
@@ -196,6 +198,9 @@ class Store {
   // ---- nodes
   virtual absl::Status WriteMarks(const std::vector<NodeMarks>& marks) = 0;
   virtual absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) = 0;  // 0: all
+  // Keeps an operator's word with the node's marks; not_found if it has none.
+  virtual absl::Status AcceptVanishing(std::int64_t node_uid,
+                                       const v1::VanishingSites& accepted) = 0;
 
   // ---- identity. Hashes only; never the token itself.
   virtual absl::Status InsertJoinToken(std::string_view hash, std::string_view node,

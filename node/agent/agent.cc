@@ -18,6 +18,13 @@ std::string HostName() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
+std::string DescribeVanishing(const croft::v1::VanishingSites& vanishing, const std::string& node) {
+  return fmt::format(
+      "replica: control's history is another one, and by it {} of {} sites would vanish from this "
+      "node; they go on being served. If that is meant: croft resume node {} --expect-count {}",
+      vanishing.sites(), vanishing.held(), node, vanishing.sites());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Create(boost::asio::io_context& loop,
@@ -249,16 +256,31 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
   if (marks_.serving_revision() > marks_.applied_revision()) {
     ForgetServed();
   }
-  if (outcome.problem != marks_.problem() && !outcome.problem.empty()) {
-    log::Error("agent", "changes cannot be applied", {{"err", outcome.problem}});
-  }
-  marks_.set_problem(outcome.problem);
+  NoteProblem(outcome);
   SendMarks();
   if (outcome.close_stream) {
     session_.CloseStream(stream);
   } else {
     session_.ReadNext(stream);
   }
+}
+
+void Agent::NoteProblem(const ApplyOutcome& outcome) {
+  const std::string node = identity_.has_value() ? identity_->node : "";
+  std::string problem =
+      outcome.vanishing ? DescribeVanishing(*outcome.vanishing, node) : outcome.problem;
+  if (problem != marks_.problem() && !problem.empty()) {
+    log::Error("agent", "changes cannot be applied", {{"err", problem}});
+    if (outcome.vanishing) {
+      events_.Push("sites_would_vanish", {}, problem);
+      session_.OnEvent();
+    }
+  }
+  marks_.clear_vanishing();
+  if (outcome.vanishing) {
+    *marks_.mutable_vanishing() = *outcome.vanishing;
+  }
+  marks_.set_problem(std::move(problem));
 }
 
 void Agent::OnCommitted(const ApplyOutcome& outcome) {

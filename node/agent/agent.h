@@ -72,6 +72,7 @@ class Agent {
   void OnEnrolled(Identity identity);
   void OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome);
   void OnCommitted(const ApplyOutcome& outcome);
+  void NoteProblem(const ApplyOutcome& outcome);
   void OnDamaged(const std::string& reason);
   void OnExited(const v1::ProcessExited& exited);
   // Brings the supervisors in step with what is desired.

@@ -324,6 +324,28 @@ TEST_F(NodeTest, TellsWithTheRevisionItServesWhereItCannotListen) {
   EXPECT_EQ(Get(port, "b.example", "/").status, 200);
 }
 
+TEST_F(NodeTest, AsksBeforeMostSitesVanishWithAnotherHistoryAndObeysTheAnswer) {
+  for (std::int64_t uid = 10; uid < 22; ++uid) {
+    PutSite(uid, "s" + std::to_string(uid));
+  }
+  node_.Start();
+  ASSERT_TRUE(Serves("s21.example"));
+  control_.BeginAnotherHistory();
+  PutEstate();
+  ASSERT_TRUE(Eventually([&] { return control_.vanishing().sites() == 12; }));
+  EXPECT_EQ(control_.vanishing().held(), 13);
+  ASSERT_TRUE(Eventually([&] { return control_.HasEvent("sites_would_vanish"); }));
+  EXPECT_THAT(control_.problem(),
+              testing::HasSubstr("croft resume node farms/main/nodes/web1 --expect-count 12"));
+  EXPECT_EQ(Get(port_, "s21.example", "/").status, 200);
+
+  control_.Accept(control_.vanishing());
+  EXPECT_TRUE(Eventually([&] { return Get(port_, "s21.example", "/").status == 400; }));
+  EXPECT_TRUE(Eventually([&] { return control_.serving() == 4; }));
+  EXPECT_TRUE(Serves());
+  EXPECT_EQ(control_.vanishing().sites(), 0);
+}
+
 TEST_F(NodeTest, CountsRequestsAcrossAListenersDeath) {
   ASSERT_NO_FATAL_FAILURE(StartServing());
   const auto node = static_cast<std::uint32_t>(counters::InstanceType::kNode);

@@ -239,6 +239,31 @@ TEST_F(FeedTest, AnUnknownTagGetsASnapshotAndALaterRevisionWaits) {
   EXPECT_EQ(ahead.position.revision(), Revision());
 }
 
+TEST_F(FeedTest, ANodeOfAnotherHistoryIsToldWhatMayVanish) {
+  ConnectSynced(0);
+  clock_.Advance(options_.marks_interval);
+  feed_->Step();
+  v1::VanishingSites accepted;
+  accepted.set_epoch(7);
+  accepted.set_sites(12);
+  ASSERT_TRUE(store_.AcceptVanishing(nodes_[0].node_uid, accepted).ok());
+  node::v1::Hello hello;
+  hello.mutable_position()->set_epoch(99);
+  hello.mutable_position()->set_revision(1);
+  *hello.mutable_vanishing() = accepted;
+  const Link link = Connect(0, hello);
+  feed_->Step();
+  ASSERT_FALSE(link.transport->messages.empty());
+  const Welcome& welcome = link.transport->messages.front().welcome();
+  EXPECT_FALSE(welcome.known_history());
+  EXPECT_EQ(welcome.accepted_vanishing().sites(), 12);
+  clock_.Advance(options_.marks_interval);
+  feed_->Step();
+  v1::NodeStatus status;
+  ASSERT_TRUE(status.ParseFromString(store_.ReadMarks(0)->front().status));
+  EXPECT_EQ(status.vanishing().sites(), 12);
+}
+
 TEST_F(FeedTest, AHistoryThatChangesClosesEveryStream) {
   const auto saved = store_.Save();
   WriteSite("lost");

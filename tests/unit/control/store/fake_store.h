@@ -85,6 +85,7 @@ class FakeStore final : public Store {
   absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) override;
   absl::Status WriteMarks(const std::vector<NodeMarks>& marks) override;
   absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) override;
+  absl::Status AcceptVanishing(std::int64_t node_uid, const v1::VanishingSites& accepted) override;
   absl::Status InsertJoinToken(std::string_view hash, std::string_view node,
                                std::chrono::system_clock::time_point expires) override;
   absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,

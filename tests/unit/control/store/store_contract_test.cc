@@ -458,6 +458,23 @@ TEST_P(StoreContract, NotifiesOfChangesAndMarks) {
   EXPECT_EQ(store_->ReadMarks(0)->size(), 1U);
 }
 
+TEST_P(StoreContract, AnAcceptedNumberStaysWithTheNode) {
+  const auto node = Insert(*store_, estate_, ResourceType::kNode, "n");
+  v1::VanishingSites accepted;
+  accepted.set_epoch(~std::uint64_t{0});
+  accepted.set_sites(17);
+  EXPECT_TRUE(absl::IsNotFound(store_->AcceptVanishing(node.uid, accepted)));
+  NodeMarks marks{.node_uid = node.uid, .node = node.name, .farm_uid = estate_.main};
+  ASSERT_TRUE(store_->WriteMarks({marks}).ok());
+  ASSERT_TRUE(store_->AcceptVanishing(node.uid, accepted).ok());
+  marks.applied_revision = 3;
+  ASSERT_TRUE(store_->WriteMarks({marks}).ok());
+  const auto read = store_->ReadMarks(estate_.main).value();
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0].accepted.epoch(), accepted.epoch());
+  EXPECT_EQ(read[0].accepted.sites(), 17);
+}
+
 TEST_P(StoreContract, AJoinTokenIsGoodOnceAndForATime) {
   const auto now = std::chrono::system_clock::now();
   ASSERT_TRUE(
