@@ -335,8 +335,8 @@ TEST_F(NodeTest, AsksBeforeMostSitesVanishWithAnotherHistoryAndObeysTheAnswer) {
   ASSERT_TRUE(Eventually([&] { return control_.vanishing().sites() == 12; }));
   EXPECT_EQ(control_.vanishing().held(), 13);
   ASSERT_TRUE(Eventually([&] { return control_.HasEvent("sites_would_vanish"); }));
-  EXPECT_THAT(control_.problem(),
-              testing::HasSubstr("croft resume node farms/main/nodes/web1 --expect-count 12"));
+  const std::string way_out = "croft resume node farms/main/nodes/web1 --expect-count 12";
+  EXPECT_TRUE(Eventually([&] { return control_.problem().find(way_out) != std::string::npos; }));
   EXPECT_EQ(Get(port_, "s21.example", "/").status, 200);
 
   control_.Accept(control_.vanishing());
