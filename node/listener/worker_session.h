@@ -14,16 +14,18 @@
 
 #include "node/listener/exchange.h"
 #include "node/listener/incoming_payload.h"
+#include "node/listener/response_fields.h"
 #include "node/listener/settings_table.h"
 #include "node/listener/splice_pipe.h"
 
 namespace croft::node::listener {
 
+// What of a response waits here at most; a long one whose visitor takes it fast gets the wider
+// window, so that worker and listener need not wait for each other.
 inline constexpr std::int32_t kStreamWindowBytes = 256 * 1024;
-inline constexpr std::uint32_t kFrameBytesMax = 256 * 1024;
+inline constexpr std::int32_t kBulkWindowBytes = 1024 * 1024;
+inline constexpr std::uint32_t kFrameBytesMax = 1024 * 1024;
 inline constexpr std::int32_t kConnectionWindowBytes = 1 << 30;
-inline constexpr std::size_t kResponseHeaderBytesMax = 32 * 1024;
-inline constexpr int kResponseFieldsMax = 128;
 
 class WorkerSession {
  public:
@@ -72,7 +74,7 @@ class WorkerSession {
 
  private:
   friend struct WorkerCallbacks;
-  void OnHeader(Exchange& exchange, std::string_view name, std::string_view value);
+  void WidenIfBulk(Exchange& exchange, std::size_t size);
   void OnPiped(Exchange& exchange, std::size_t size);
   void OnResponseHead(Exchange& exchange, bool end_of_stream);
   void OnClose(std::int32_t stream_id, std::uint32_t error_code, Exchange* exchange);

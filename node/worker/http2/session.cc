@@ -16,7 +16,7 @@ using counters::WorkerCounter;
 constexpr std::uint32_t kStreamWindowBytes = 256 * 1024;
 constexpr std::int32_t kConnectionWindowBytes = 0x7fffffff;
 constexpr std::size_t kCopiedFrameBytesMax = 64 * 1024;
-constexpr std::size_t kPipedFrameBytesMax = 256 * 1024;
+constexpr std::size_t kPipedFrameBytesMax = 1024 * 1024;
 constexpr std::size_t kFrameHeaderBytes = 9;
 
 }  // namespace
