@@ -8,20 +8,28 @@
 #include <thread>
 #include <utility>
 
+#include "admin-cli/server_certificate.h"
 #include "croft/v1/account.grpc.pb.h"
 #include "croft/v1/error.pb.h"
+#include "proto/base/error.h"
 #include "proto/contract/errors.h"
 
 namespace croft::admin_cli {
 namespace {
 
-// Longest wait for a connection. An operator sits before it.
+// Longest wait for a connection, its handshakes included. An operator sits before it.
 constexpr int kConnectTimeoutMs = 5'000;
+// A control that falls silent in the middle of a call, however long that may take, is noticed.
+constexpr int kKeepaliveMs = 10'000;
+constexpr int kKeepaliveTimeoutMs = 5'000;
 
 // Why no connection came about, in the operator's words; gRPC's own where they say more.
-std::string WhyUnreachable(const std::string& message) {
+std::string WhyUnreachable(const std::string& message, const Context& context) {
   const auto has = [&](std::string_view text) { return message.find(text) != std::string::npos; };
   if (has("certificate verify failed")) {
+    if (auto dates = WrongDates(context.control, context.ca); dates.has_value()) {
+      return *std::move(dates);
+    }
     return "its certificate is not from the certificate authority of this context; give the "
            "context "
            "the ca.crt of that control's data directory";
@@ -47,12 +55,15 @@ std::string WhyUnreachable(const std::string& message) {
   return last == std::string::npos ? message : message.substr(last + 12);
 }
 
-absl::Status FromGrpc(const grpc::Status& status, const std::string& control) {
+absl::Status FromGrpc(const grpc::Status& status, const Context& context) {
   if (status.ok()) {
     return absl::OkStatus();
   }
-  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  auto code = static_cast<absl::StatusCode>(status.error_code());
   std::string message = status.error_message();
+  if (code == absl::StatusCode::kDeadlineExceeded && status.error_details().empty()) {
+    code = absl::StatusCode::kUnavailable;  // our deadline, not one that control speaks of
+  }
   if (code == absl::StatusCode::kUnavailable && status.error_details().empty()) {
     // Only a call that never reached control fails by these words; others are control's own or of
     // a connection that broke.
@@ -60,8 +71,9 @@ absl::Status FromGrpc(const grpc::Status& status, const std::string& control) {
         message.find("failed to connect to all addresses") == std::string::npos &&
         message.find("DNS resolution failed") == std::string::npos;
     message =
-        "control at " + control +
-        (connected ? " cannot answer: " + message : " is unreachable: " + WhyUnreachable(message));
+        "control at " + context.control +
+        (connected ? " cannot answer: " + message
+                   : " is unreachable: " + WhyUnreachable(message, context));
   }
   absl::Status result(code, message);
   v1::ErrorDetail detail;
@@ -91,6 +103,24 @@ struct ApiClient::Connection {
   Context context;
   std::shared_ptr<grpc::Channel> channel;
 
+  // Ends early when the connection fails: the call that follows then says why.
+  absl::Status Await() const {
+    const auto deadline =
+        std::chrono::system_clock::now() + std::chrono::milliseconds(kConnectTimeoutMs);
+    for (;;) {
+      const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
+      if (state == GRPC_CHANNEL_READY || state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+        return absl::OkStatus();
+      }
+      if (!channel->WaitForStateChange(state, deadline)) {
+        return Error(absl::StatusCode::kUnavailable,
+                     "control at {} is unreachable: it takes connections, but does not answer "
+                     "within {} s",
+                     context.control, kConnectTimeoutMs / 1000);
+      }
+    }
+  }
+
   std::unique_ptr<grpc::ClientContext> NewCall() const {
     auto call = std::make_unique<grpc::ClientContext>();
     call->AddMetadata("authorization", "Bearer " + context.token);
@@ -106,6 +136,9 @@ ApiClient::ApiClient(const Context& context) : connection_(std::make_unique<Conn
   arguments.SetMaxReceiveMessageSize(16 << 20);
   // gRPC gives one connection attempt at least this long.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as it takes
   connection_->context = context;
   connection_->channel =
       grpc::CreateCustomChannel(context.control, grpc::SslCredentials(tls), arguments);
@@ -118,6 +151,9 @@ absl::Status ApiClient::Call(const std::string& method, const google::protobuf::
                              std::chrono::milliseconds timeout) {
   grpc::ByteBuffer request_bytes;
   if (auto status = ToBuffer(request, request_bytes); !status.ok()) {
+    return status;
+  }
+  if (auto status = connection_->Await(); !status.ok()) {
     return status;
   }
   const auto call = connection_->NewCall();
@@ -134,16 +170,19 @@ absl::Status ApiClient::Call(const std::string& method, const google::protobuf::
   bool ok = false;
   queue.Next(&tag, &ok);
   if (!status.ok()) {
-    return FromGrpc(status, connection_->context.control);
+    return FromGrpc(status, connection_->context);
   }
   status = grpc::SerializationTraits<google::protobuf::MessageLite>::Deserialize(&response_bytes,
                                                                                  &response);
-  return FromGrpc(status, connection_->context.control);
+  return FromGrpc(status, connection_->context);
 }
 
 absl::Status ApiClient::ImportAccounts(
     const std::function<bool(v1::ImportAccountsRequest&)>& next,
     const std::function<void(const v1::ImportAccountsResponse&)>& on_response) {
+  if (auto status = connection_->Await(); !status.ok()) {
+    return status;
+  }
   const auto stub = v1::AccountService::NewStub(connection_->channel);
   const auto call = connection_->NewCall();
   const auto stream = stub->ImportAccounts(call.get());
@@ -159,7 +198,7 @@ absl::Status ApiClient::ImportAccounts(
     on_response(response);
   }
   sender.join();
-  return FromGrpc(stream->Finish(), connection_->context.control);
+  return FromGrpc(stream->Finish(), connection_->context);
 }
 
 }  // namespace croft::admin_cli

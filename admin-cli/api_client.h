@@ -1,5 +1,6 @@
 // Calls control's API by method name, with messages known by descriptor: one path for every
-// resource. One thread.
+// resource. A control that cannot be reached, or does not answer, is unavailable within seconds,
+// whatever the call's own deadline. One thread.
 #pragma once
 
 #include <absl/status/status.h>

@@ -66,7 +66,8 @@ constexpr Verb kVerbs[] = {
      StopResources},
     {"suspend", "Suspend accounts: their pages answer 403",
      "  croft suspend account bob --wait=serving --reason 'unpaid'\n", SuspendAccounts},
-    {"resume", "Resume suspended accounts", "  croft resume account bob\n", ResumeAccounts},
+    {"resume", "Resume suspended accounts, or a node that stopped because most sites would vanish",
+     "  croft resume account bob\n  croft resume node web1 --expect-count 4711\n", Resume},
     {"drain", "Take nodes out of service: their health URL answers 503",
      "  croft drain node web1\n", DrainNodes},
     {"undrain", "Put drained nodes back into service", "  croft undrain node web1\n", UndrainNodes},
@@ -126,7 +127,8 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_flag("--replace", options.invocation.replace,
                "set: fields that are not named go back to their defaults");
   app.add_option("--expect-count", options.invocation.expect,
-                 "A command on more than 100 objects wants their number here");
+                 "A command on more than 100 objects wants their number here; resume node: the "
+                 "sites that may vanish");
   app.add_option("--if-etag", options.invocation.if_etag, "Refuse unless the object has this etag");
   app.add_option("--request-id", options.invocation.request_id,
                  "The same id and request get the same answer, for 24 hours");
@@ -161,6 +163,12 @@ bool Reads(const std::string& verb) {
          verb == "top" || verb == "wait";
 }
 
+// Whether --expect-count is the number of objects named.
+bool CountsObjects(const Invocation& invocation) {
+  return !Reads(invocation.verb) &&
+         !(invocation.verb == "resume" && invocation.type.starts_with("node"));
+}
+
 // What the grammar alone can't refuse.
 absl::Status CheckUsage(const Invocation& invocation) {
   constexpr std::size_t kUnaskedMax = 100;
@@ -170,7 +178,7 @@ absl::Status CheckUsage(const Invocation& invocation) {
   }
   const std::size_t count = invocation.names.size();
   const bool counted = invocation.expect != 0;
-  if (!Reads(invocation.verb) && (count > kUnaskedMax || counted) &&
+  if (CountsObjects(invocation) && (count > kUnaskedMax || counted) &&
       static_cast<std::size_t>(invocation.expect) != count) {
     return Error(absl::StatusCode::kUnimplemented,
                  "that touches {} objects{}; say --expect-count {} if it is meant, or go {} at a "

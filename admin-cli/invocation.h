@@ -48,7 +48,8 @@ ExitCode DeleteResources(ApiClient& client, const Invocation& invocation);
 ExitCode StartResources(ApiClient& client, const Invocation& invocation);
 ExitCode StopResources(ApiClient& client, const Invocation& invocation);
 ExitCode SuspendAccounts(ApiClient& client, const Invocation& invocation);
-ExitCode ResumeAccounts(ApiClient& client, const Invocation& invocation);
+// An account; or a node that waits for --expect-count to be accepted.
+ExitCode Resume(ApiClient& client, const Invocation& invocation);
 ExitCode DrainNodes(ApiClient& client, const Invocation& invocation);
 ExitCode UndrainNodes(ApiClient& client, const Invocation& invocation);
 // commands/account_import.cc

@@ -1,8 +1,10 @@
 // start, stop, suspend, resume, drain, undrain: one state field under a verb of its own.
+#include <cstdio>
 #include <string_view>
 
 #include "admin-cli/invocation.h"
 #include "admin-cli/nouns.h"
+#include "croft/v1/node.pb.h"
 #include "proto/base/error.h"
 
 namespace croft::admin_cli {
@@ -39,6 +41,26 @@ ExitCode SetEach(ApiClient& client, const Invocation& invocation,
   return failed > 0 && failed < invocation.names.size() ? ExitCode::kPartlyDone : code;
 }
 
+// Accepts what the node has stopped at; it goes on at its next try.
+ExitCode ResumeNode(ApiClient& client, const Invocation& invocation, const Noun& noun) {
+  if (invocation.names.size() != 1 || invocation.expect <= 0) {
+    return Fail(Error(absl::StatusCode::kUnimplemented,
+                      "resume node wants one name and --expect-count N: the number of sites that "
+                      "may vanish, as croft describe node NAME shows it"));
+  }
+  v1::ResumeNodeRequest request;
+  request.set_name(FullName(noun, invocation.names[0], invocation.farm));
+  request.set_expected_count(invocation.expect);
+  request.set_reason(invocation.reason);
+  v1::Node node;
+  if (auto status = client.Call("NodeService/ResumeNode", request, node); !status.ok()) {
+    return Fail(status);
+  }
+  std::fprintf(stderr, "%s may lose %ld sites and goes on at its next try\n",
+               request.name().c_str(), static_cast<long>(invocation.expect));
+  return ExitCode::kDone;
+}
+
 }  // namespace
 
 ExitCode StartResources(ApiClient& client, const Invocation& invocation) {
@@ -53,8 +75,12 @@ ExitCode SuspendAccounts(ApiClient& client, const Invocation& invocation) {
   return SetEach(client, invocation, {"account"}, "state=SUSPENDED");
 }
 
-ExitCode ResumeAccounts(ApiClient& client, const Invocation& invocation) {
-  return SetEach(client, invocation, {"account"}, "state=ACTIVE");
+ExitCode Resume(ApiClient& client, const Invocation& invocation) {
+  const auto noun = FindNoun(invocation.type);
+  if (noun.ok() && (*noun)->noun == std::string_view("node")) {
+    return ResumeNode(client, invocation, **noun);
+  }
+  return SetEach(client, invocation, {"account", "node"}, "state=ACTIVE");
 }
 
 ExitCode DrainNodes(ApiClient& client, const Invocation& invocation) {

@@ -10,7 +10,7 @@ namespace croft::control::api {
 Methods BuildMethods(const ApiParts& parts) {
   Methods methods;
   const Decorators decorators = {
-      {contract::ResourceType::kNode, MakeNodeStatusDecorator(parts.store)}};
+      {contract::ResourceType::kNode, MakeNodeStatusDecorator(parts.store, parts.clock)}};
   for (const google::protobuf::ServiceDescriptor* service : AllServices()) {
     AddStandardMethods(*service, parts.resources, decorators, methods);
   }

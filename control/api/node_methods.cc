@@ -3,10 +3,12 @@
 #include <chrono>
 #include <map>
 
+#include "control/feed/feed.h"
 #include "control/identity/certificates.h"
 #include "control/identity/tokens.h"
 #include "croft/node/v1/feed.pb.h"
 #include "croft/v1/node.pb.h"
+#include "croft/v1/report.pb.h"
 #include "proto/base/error.h"
 #include "proto/base/log.h"
 #include "proto/contract/resource_name.h"
@@ -106,12 +108,73 @@ absl::StatusOr<node::v1::EnrollResponse> Enroll(const NodeParts& parts,
   return response;
 }
 
-v1::NodeStatus MakeStatus(const store::NodeMarks& marks) {
+// What the node waits for to be accepted.
+absl::StatusOr<v1::VanishingSites> FindVanishing(store::Store& store,
+                                                 const store::StoredResource& node) {
+  const auto marks = store.ReadMarks(node.farm_uid);
+  if (!marks.ok()) {
+    return marks.status();
+  }
+  for (const store::NodeMarks& one : *marks) {
+    v1::NodeStatus status;
+    if (one.node_uid == node.uid && status.ParseFromString(one.status) && status.has_vanishing()) {
+      return status.vanishing();
+    }
+  }
+  return Error(absl::StatusCode::kFailedPrecondition,
+               "{} waits for nothing to be accepted; see croft describe node {}", node.name,
+               node.name);
+}
+
+absl::StatusOr<MessagePtr> ResumeNode(const NodeParts& parts, const domain::Caller& caller,
+                                      const v1::ResumeNodeRequest& request) {
+  const auto name = contract::ParseResourceName(request.name(), contract::ResourceType::kNode);
+  if (!name.ok()) {
+    return name.status();
+  }
+  const auto node = parts.store.Find(contract::FormatResourceName(*name));
+  if (!node.ok()) {
+    return node.status();
+  }
+  if (!node->has_value()) {
+    return Error(absl::StatusCode::kNotFound, "{} does not exist", request.name());
+  }
+  const auto vanishing = FindVanishing(parts.store, **node);
+  if (!vanishing.ok()) {
+    return vanishing.status();
+  }
+  if (vanishing->sites() != request.expected_count()) {
+    return Error(absl::StatusCode::kFailedPrecondition,
+                 "{} of {} sites would vanish from {}, not {}; if that is meant: croft resume node "
+                 "{} --expect-count {}",
+                 vanishing->sites(), vanishing->held(), (*node)->name, request.expected_count(),
+                 (*node)->name, vanishing->sites());
+  }
+  if (absl::Status status = parts.store.AcceptVanishing((*node)->uid, *vanishing); !status.ok()) {
+    return status;
+  }
+  v1::Event event;
+  *event.mutable_time() = ToTimestamp(parts.clock.Now());
+  event.set_node((*node)->name);
+  event.set_kind("vanishing_accepted");
+  event.set_message(fmt::format("{} lets {} of {} sites vanish{}{}", caller.who, vanishing->sites(),
+                                vanishing->held(), request.reason().empty() ? "" : ": ",
+                                request.reason()));
+  log::Warn("api", "sites may vanish from a node",
+            {{"node", (*node)->name}, {"message", event.message()}});
+  if (const absl::Status status = parts.store.InsertEvents({event}); !status.ok()) {
+    log::Error("api", "event not written", {{"err", std::string(status.message())}});
+  }
+  return parts.resources.Get(contract::ResourceType::kNode, (*node)->name);
+}
+
+v1::NodeStatus MakeStatus(const store::NodeMarks& marks,
+                          std::chrono::system_clock::time_point now) {
   v1::NodeStatus status;
   status.ParseFromString(marks.status);  // what a newer instance wrote may be more than we know
-  status.set_connection(marks.connected        ? v1::NodeStatus::CONNECTED
-                        : marks.ever_connected ? v1::NodeStatus::LOST
-                                               : v1::NodeStatus::PENDING);
+  status.set_connection(feed::IsConnected(marks, now) ? v1::NodeStatus::CONNECTED
+                        : marks.ever_connected        ? v1::NodeStatus::LOST
+                                                      : v1::NodeStatus::PENDING);
   if (marks.ever_connected) {
     *status.mutable_last_contact_time() = ToTimestamp(marks.last_contact);
   }
@@ -129,6 +192,13 @@ void AddNodeMethods(const NodeParts& parts, Methods& methods) {
       [parts](const domain::Caller& caller, const v1::CreateJoinTokenRequest& request) {
         return CreateJoinToken(parts, caller, request);
       });
+  methods.Add({.descriptor = GetMethod("croft.v1.NodeService.ResumeNode"),
+               .access = Access::kOperator,
+               .handler = [parts](const domain::Caller& caller,
+                                  const google::protobuf::Message& request, const Answer& answer) {
+                 answer(
+                     ResumeNode(parts, caller, static_cast<const v1::ResumeNodeRequest&>(request)));
+               }});
   methods.AddCustom<node::v1::EnrollRequest>(
       "croft.node.v1.Enrollment.Enroll", Access::kAnonymous,
       [parts](const domain::Caller&, const node::v1::EnrollRequest& request) {
@@ -136,8 +206,8 @@ void AddNodeMethods(const NodeParts& parts, Methods& methods) {
       });
 }
 
-Decorate MakeNodeStatusDecorator(store::Store& store) {
-  return [&store](std::span<const MessagePtr> resources) -> absl::Status {
+Decorate MakeNodeStatusDecorator(store::Store& store, const Clock& clock) {
+  return [&store, &clock](std::span<const MessagePtr> resources) -> absl::Status {
     const auto marks = store.ReadMarks(0);
     if (!marks.ok()) {
       return marks.status();
@@ -149,7 +219,8 @@ Decorate MakeNodeStatusDecorator(store::Store& store) {
     for (const MessagePtr& resource : resources) {
       auto& node = static_cast<v1::Node&>(*resource);
       const auto at = by_uid.find(node.uid());
-      *node.mutable_status() = MakeStatus(at == by_uid.end() ? store::NodeMarks() : *at->second);
+      *node.mutable_status() =
+          MakeStatus(at == by_uid.end() ? store::NodeMarks() : *at->second, clock.Now());
     }
     return absl::OkStatus();
   };

@@ -21,6 +21,6 @@ struct NodeParts {
 void AddNodeMethods(const NodeParts& parts, Methods& methods);
 
 // Puts the marks of the store into nodes' status.
-Decorate MakeNodeStatusDecorator(store::Store& store);
+Decorate MakeNodeStatusDecorator(store::Store& store, const Clock& clock);
 
 }  // namespace croft::control::api

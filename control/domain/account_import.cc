@@ -296,6 +296,7 @@ absl::Status AccountImport::PlaceIn(const StoreRoom& room,
     row.farm_uid = farm_uid_;
     row.organization_uid = candidate.organization_uid;
     row.store_uid = room.uid;
+    row.home_path = account.home().path();
     row.body = account.SerializeAsString();
     new_candidates_.push_back(&candidate);
   }

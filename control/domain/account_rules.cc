@@ -95,8 +95,9 @@ absl::Status ApplyAccountRules(const RuleContext& context, v1::Account& account,
     return room.status();
   }
   row.store_uid = room->uid;
-  if (!account.home().path().empty()) {
-    return absl::OkStatus();  // the operator's own choice
+  if (!account.home().path().empty()) {  // the operator's own choice
+    row.home_path = account.home().path();
+    return absl::OkStatus();
   }
   const auto slot = context.transaction.TakeHomeSlots(room->uid, 1);
   if (!slot.ok()) {
@@ -108,6 +109,7 @@ absl::Status ApplyAccountRules(const RuleContext& context, v1::Account& account,
   }
   account.mutable_home()->set_store(store_name);
   account.mutable_home()->set_path(*std::move(path));
+  row.home_path = account.home().path();
   return absl::OkStatus();
 }
 

@@ -228,7 +228,25 @@ absl::Status FarmFeed::Decide(Session& session) {
   return ChooseDelta(session);
 }
 
+absl::Status FarmFeed::LoadAccepted(Session& session) {
+  const auto marks = context_.store.ReadMarks(farm_uid_);
+  if (!marks.ok()) {
+    return marks.status();
+  }
+  for (const store::NodeMarks& mark : *marks) {
+    if (mark.node_uid == session.node.node_uid) {
+      session.accepted = mark.accepted;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FarmFeed::DecideSnapshot(Session& session, bool known) {
+  if (!known) {
+    if (const absl::Status status = LoadAccepted(session); !status.ok()) {
+      return status;
+    }
+  }
   BeginSnapshot(session, known);
   if (!session.hello.has_snapshot()) {
     return absl::OkStatus();
@@ -354,6 +372,7 @@ void FarmFeed::Welcome(Session& session, node::v1::Welcome::Mode mode, bool know
   welcome.set_node_uid(session.node.node_uid);
   welcome.set_report_interval_ms(context_.options.report_interval.count());
   welcome.set_known_history(known_history);
+  *welcome.mutable_accepted_vanishing() = session.accepted;
   session.urgent.push_back(Serialize(message));
   session.welcomed = true;
 }

@@ -52,6 +52,7 @@ class FarmFeed {
   absl::Status Decide(Session& session);
   absl::Status DecideSnapshot(Session& session, bool known);
   absl::Status LoadNode(Session& session);
+  absl::Status LoadAccepted(Session& session);
   std::unique_ptr<SnapshotSource> NewSnapshot(const node::v1::Position& start,
                                               const std::optional<node::v1::SnapshotRange>& resume);
   absl::Status RunSnapshot(Session& session);

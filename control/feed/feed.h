@@ -83,6 +83,11 @@ struct FeedOptions {
   std::chrono::milliseconds keep_time = std::chrono::hours(24 * 7);
 };
 
+// Whether a node's marks can be believed when they say that it is connected: its instance lives,
+// but may hang.
+bool IsConnected(const store::NodeMarks& marks, std::chrono::system_clock::time_point now,
+                 std::chrono::milliseconds heartbeat_interval = FeedOptions().heartbeat_interval);
+
 // `on_report` receives counters and events of nodes (reports/).
 using ReportSink = std::function<void(const NodeIdentity&, const node::v1::NodeMessage&)>;
 std::unique_ptr<Feed> MakeFeed(store::Store& store, const Clock& clock, const FeedOptions& options,

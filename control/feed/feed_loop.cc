@@ -28,7 +28,7 @@ FeedLoop::FeedLoop(store::Store& store, const Clock& clock, const FeedOptions& o
       on_report_(std::move(on_report)),
       marks_(store, clock, options),
       context_{store, options, marks_, 0},
-      waits_(clock),
+      waits_(store, clock),
       compaction_(store, clock, options) {}
 
 Feed::SessionId FeedLoop::OnOpened(const NodeIdentity& node, std::shared_ptr<Transport> transport) {
@@ -55,7 +55,8 @@ void FeedLoop::Wait(const v1::WaitForRevisionRequest& request, std::int64_t farm
                     std::function<void(v1::WaitForRevisionResponse)> done) {
   const milliseconds timeout =
       request.timeout_ms() > 0 ? milliseconds(request.timeout_ms()) : kWaitDefault;
-  inbox_.Push(PendingWait{request, farm_uid, clock_.Monotonic() + timeout, std::move(done)});
+  inbox_.Push(
+      PendingWait{request, farm_uid, clock_.Monotonic() + timeout, std::move(done), std::nullopt});
 }
 
 void FeedLoop::WaitForWork(milliseconds at_most) { inbox_.Wait(at_most); }
@@ -258,6 +259,8 @@ void FeedLoop::OnHello(Session& session, const node::v1::Hello& hello) {
   ShowMarks(session, marks_);
   local.refused = session.refused;
   local.problem.clear();
+  local.missing.clear();
+  local.vanishing = hello.has_vanishing() ? std::optional(hello.vanishing()) : std::nullopt;
   local.version = hello.version();
   local.endpoints.assign(hello.endpoints().begin(), hello.endpoints().end());
 }
@@ -285,7 +288,10 @@ void FeedLoop::OnMarks(Session& session, const node::v1::Marks& marks) {
   session.applied_revision = marks.applied_revision();
   session.serving_revision = marks.serving_revision();
   ShowMarks(session, marks_);
-  marks_.Edit(session.node).problem = marks.problem();
+  LocalNode& local = marks_.Edit(session.node);
+  local.problem = marks.problem();
+  local.missing.assign(marks.missing_endpoints().begin(), marks.missing_endpoints().end());
+  local.vanishing = marks.has_vanishing() ? std::optional(marks.vanishing()) : std::nullopt;
 }
 
 void FeedLoop::ReportQuarantined(const Session& session, const node::v1::RecordResult& refused) {

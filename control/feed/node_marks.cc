@@ -45,6 +45,11 @@ std::optional<contract::ResourceType> ResourceTypeOf(node::v1::RecordType type) 
 
 }  // namespace
 
+bool IsConnected(const store::NodeMarks& marks, std::chrono::system_clock::time_point now,
+                 std::chrono::milliseconds heartbeat_interval) {
+  return marks.connected && now - marks.last_contact < kSilentHeartbeats * heartbeat_interval;
+}
+
 LocalNode& NodeMarksBook::Edit(const NodeIdentity& node) {
   changed_.insert(node.node_uid);
   LocalNode& local = local_[node.node_uid];
@@ -147,6 +152,10 @@ v1::NodeStatus NodeMarksBook::MakeStatus(const LocalNode& node) {
   for (const std::string& endpoint : node.endpoints) {
     status.add_endpoints(endpoint);
   }
+  status.mutable_missing_endpoints()->Add(node.missing.begin(), node.missing.end());
+  if (node.vanishing) {
+    *status.mutable_vanishing() = *node.vanishing;
+  }
   for (const auto& [id, refused] : node.refused) {
     if (static_cast<std::size_t>(status.quarantine_size()) == kQuarantineListed) {
       break;
@@ -191,8 +200,7 @@ absl::StatusOr<std::vector<NodeRow>> NodeMarksBook::List(std::int64_t farm_uid) 
   for (const store::NodeMarks& row : rows_) {
     NodeRow& node = merged[row.node_uid];
     node.marks = row;
-    node.marks.connected = row.connected && clock_.Now() - row.last_contact <
-                                                kSilentHeartbeats * options_.heartbeat_interval;
+    node.marks.connected = IsConnected(row, clock_.Now(), options_.heartbeat_interval);
     node.status.ParseFromString(row.status);
   }
   for (const auto& [uid, node] : leaving_) {

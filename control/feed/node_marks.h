@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct LocalNode {
   std::string problem;
   std::string version;
   std::vector<std::string> endpoints;
+  std::vector<v1::MissingEndpoint> missing;
+  std::optional<v1::VanishingSites> vanishing;
   std::chrono::steady_clock::time_point written;
 };
 

@@ -40,6 +40,8 @@ struct Session {
   // that the log made before what the node has already seen.
   bool cut_due = false;
   bool welcomed = false;
+  // What an operator lets vanish from it.
+  v1::VanishingSites accepted;
 
   // What the node says of itself. Its revisions mean something here only once it is known to be of
   // this history: until then it has applied and serves nothing that anyone waits for.

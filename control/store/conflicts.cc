@@ -44,6 +44,16 @@ absl::Status BindingTaken(std::string_view encoded_key, std::string_view holder)
                               detail);
 }
 
+absl::Status HomeTaken(std::string_view path, std::string_view holder) {
+  v1::ErrorDetail detail;
+  detail.set_reason("HOME_TAKEN");
+  detail.set_resource(std::string(holder));
+  return contract::WithDetail(
+      Error(absl::StatusCode::kAlreadyExists,
+            "home {} already belongs to {}; choose another path, or leave home out", path, holder),
+      detail);
+}
+
 absl::Status Conflict(std::string_view what) {
   v1::ErrorDetail detail;
   detail.set_reason("CONFLICT");

@@ -12,6 +12,8 @@ namespace croft::control::store {
 absl::Status NameTaken(std::string_view name);
 // already_exists, reason BINDING_TAKEN, resource = the site that has it.
 absl::Status BindingTaken(std::string_view encoded_key, std::string_view holder);
+// already_exists, reason HOME_TAKEN, resource = the account that has it.
+absl::Status HomeTaken(std::string_view path, std::string_view holder);
 // aborted, retryable: somebody else's transaction came first.
 absl::Status Conflict(std::string_view what);
 

@@ -164,26 +164,36 @@ std::int64_t Rows::affected() const {
 }
 
 struct Connection::Impl {
-  explicit Impl(const std::string& url) : connection(url), quiet(connection) {}
+  Impl(const PgOptions& options, AnswerWatch& answers)
+      : connection(options.url), quiet(connection), watch(answers), limit(options.answer_timeout) {}
+
+  AnswerWatch::Turn Await(std::chrono::milliseconds longer = {}) {
+    return AnswerWatch::Turn(watch, connection.sock(), std::max(limit, longer));
+  }
 
   pqxx::connection connection;
   pqxx::quiet_errorhandler quiet;
   std::unique_ptr<CountingReceiver> receiver;
+  AnswerWatch& watch;
+  const std::chrono::milliseconds limit;
 };
 
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Connection::~Connection() = default;
 
-absl::Status Connection::Failed() {
+absl::Status Connection::Failed(const AnswerWatch::Turn& turn) {
   PgError error = TranslateCurrentException();
-  broken_ = broken_ || error.broken;
-  return std::move(error.status);
+  broken_ = broken_ || error.broken || turn.expired();
+  return turn.expired() ? Error(absl::StatusCode::kUnavailable, "database: no answer within {} ms",
+                                impl_->limit.count())
+                        : std::move(error.status);
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const PgOptions& options) {
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const PgOptions& options,
+                                                             AnswerWatch& watch) {
   std::unique_ptr<Connection> connection;
   try {
-    connection = std::make_unique<Connection>(std::make_unique<Impl>(options.url));
+    connection = std::make_unique<Connection>(std::make_unique<Impl>(options, watch));
   } catch (...) {
     absl::Status status = TranslateCurrentException().status;
     return absl::Status(status.code() == absl::StatusCode::kInternal
@@ -210,16 +220,17 @@ absl::Status Connection::CheckUsable() const {
                  : absl::OkStatus();
 }
 
-absl::Status Connection::Execute(std::string_view sql) {
+absl::Status Connection::Execute(std::string_view sql, std::chrono::milliseconds limit) {
   if (absl::Status usable = CheckUsable(); !usable.ok()) {
     return usable;
   }
+  const AnswerWatch::Turn turn = impl_->Await(limit);
   try {
     pqxx::nontransaction session(impl_->connection);
     session.exec(std::string(sql));
     return absl::OkStatus();
   } catch (...) {
-    return Failed();
+    return Failed(turn);
   }
 }
 
@@ -227,6 +238,7 @@ absl::StatusOr<Rows> Connection::Query(std::string_view sql, const Params& param
   if (absl::Status usable = CheckUsable(); !usable.ok()) {
     return usable;
   }
+  const AnswerWatch::Turn turn = impl_->Await();
   try {
     pqxx::nontransaction session(impl_->connection);
     Rows rows;
@@ -235,7 +247,7 @@ absl::StatusOr<Rows> Connection::Query(std::string_view sql, const Params& param
         session.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(params.values()));
     return rows;
   } catch (...) {
-    return Failed();
+    return Failed(turn);
   }
 }
 
@@ -244,6 +256,7 @@ absl::Status Connection::Copy(std::string_view table, const std::vector<std::str
   if (absl::Status usable = CheckUsable(); !usable.ok()) {
     return usable;
   }
+  const AnswerWatch::Turn turn = impl_->Await();
   try {
     pqxx::nontransaction session(impl_->connection);
     pqxx::stream_to stream(session, std::string(table), columns);
@@ -253,20 +266,22 @@ absl::Status Connection::Copy(std::string_view table, const std::vector<std::str
     stream.complete();
     return absl::OkStatus();
   } catch (...) {
-    return Failed();
+    return Failed(turn);
   }
 }
 
 absl::Status Connection::Listen(std::string_view channel) {
+  const AnswerWatch::Turn turn = impl_->Await();
   try {
     impl_->receiver = std::make_unique<CountingReceiver>(impl_->connection, std::string(channel));
     return absl::OkStatus();
   } catch (...) {
-    return Failed();
+    return Failed(turn);
   }
 }
 
 absl::StatusOr<int> Connection::AwaitNotifications(std::chrono::milliseconds timeout) {
+  const AnswerWatch::Turn turn = impl_->Await(timeout + impl_->limit);
   try {
     const long seconds = static_cast<long>(timeout.count() / 1000);
     const long microseconds = static_cast<long>(timeout.count() % 1000) * 1000;
@@ -277,7 +292,7 @@ absl::StatusOr<int> Connection::AwaitNotifications(std::chrono::milliseconds tim
     }
     return impl_->receiver->Take();
   } catch (...) {
-    return Failed();
+    return Failed(turn);
   }
 }
 
@@ -311,7 +326,7 @@ absl::StatusOr<ConnectionPool::Lease> ConnectionPool::Acquire() {
       return Lease(*this, std::move(connection));
     }
   }
-  auto opened = Connection::Open(options_);
+  auto opened = Connection::Open(options_, watch_);
   if (!opened.ok()) {
     Return(nullptr);
     return opened.status();

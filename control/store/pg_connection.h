@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/store/pg_answer_watch.h"
 #include "control/store/pg_store.h"
 
 namespace croft::control::store {
@@ -69,16 +70,19 @@ class Connection {
   struct Impl;
 
  public:
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(const PgOptions& options);
+  // `watch` must outlive it.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const PgOptions& options,
+                                                          AnswerWatch& watch);
   explicit Connection(std::unique_ptr<Impl> impl);
   ~Connection();
 
-  // One or several statements without parameters.
-  absl::Status Execute(std::string_view sql);
+  // One or several statements without parameters; `limit`: for what takes longer than the options
+  // allow.
+  absl::Status Execute(std::string_view sql, std::chrono::milliseconds limit = {});
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params = Params());
 
-  // The one thing that is written in bulk: ten values of text, a null pointer for NULL.
-  using CopyRow = std::array<const char*, 10>;
+  // The one thing that is written in bulk: eleven values of text, a null pointer for NULL.
+  using CopyRow = std::array<const char*, 11>;
   // By COPY: the fastest way in, and all or nothing.
   absl::Status Copy(std::string_view table, const std::vector<std::string>& columns,
                     const std::vector<CopyRow>& rows);
@@ -92,7 +96,7 @@ class Connection {
 
  private:
   // The status of the exception being handled; notes whether the connection is lost.
-  absl::Status Failed();
+  absl::Status Failed(const AnswerWatch::Turn& turn);
   absl::Status CheckUsable() const;
 
   std::unique_ptr<Impl> impl_;
@@ -119,7 +123,9 @@ class ConnectionPool {
     std::unique_ptr<Connection> connection_;
   };
 
-  explicit ConnectionPool(PgOptions options) : options_(std::move(options)) {}
+  // `watch` must outlive it.
+  ConnectionPool(PgOptions options, AnswerWatch& watch)
+      : options_(std::move(options)), watch_(watch) {}
 
   // Waits for a free one at most `acquire_timeout`; then unavailable.
   absl::StatusOr<Lease> Acquire();
@@ -130,6 +136,7 @@ class ConnectionPool {
   void Return(std::unique_ptr<Connection> connection);
 
   const PgOptions options_;
+  AnswerWatch& watch_;
   std::mutex mutex_;  // protects all below
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> idle_;

@@ -173,9 +173,10 @@ absl::StatusOr<std::vector<node::v1::Record>> PgStore::ReadSnapshotChunk(std::in
 // Change rows stay: they are the audit, and the version of every live row. What else has had its
 // time goes along: used-up tokens, answers to requests after a day, events after thirty.
 absl::Status PgStore::Compact(std::int64_t through_revision) {
+  constexpr std::chrono::milliseconds kLimit = std::chrono::minutes(10);
   return Run([&](Connection& connection) {
     absl::Status status = connection.Execute(
-        fmt::format("BEGIN; SET LOCAL statement_timeout = 600000; "
+        fmt::format("BEGIN; SET LOCAL statement_timeout = {1}; "
                     "UPDATE head SET compaction_floor = "
                     "  greatest(compaction_floor, least({0}::bigint, revision)); "
                     "DELETE FROM resource WHERE deleted AND change_id IN ("
@@ -183,7 +184,8 @@ absl::Status PgStore::Compact(std::int64_t through_revision) {
                     "DELETE FROM request WHERE answered_at < now() - interval '24 hours'; "
                     "DELETE FROM join_token WHERE expires_at < now(); "
                     "DELETE FROM event WHERE happened_at < now() - interval '30 days'; COMMIT",
-                    through_revision));
+                    through_revision, kLimit.count()),
+        kLimit + std::chrono::seconds(5));
     return status;
   });
 }
@@ -191,12 +193,17 @@ absl::Status PgStore::Compact(std::int64_t through_revision) {
 // A new connection counts as a notification: what was sent while there was none is never seen.
 absl::StatusOr<bool> PgStore::WaitForNotify(std::chrono::milliseconds timeout) {
   if (listener_ == nullptr) {
-    auto opened = Connection::Open(options_);
+    auto opened = Connection::Open(options_, watch_);
     if (!opened.ok()) {
       return opened.status();
     }
     if (absl::Status status = (*opened)->Listen("croft"); !status.ok()) {
       return status;
+    }
+    const auto alive = (*opened)->Query("SELECT pg_advisory_lock($1::bigint)",
+                                        Params().Int(static_cast<std::int64_t>(instance_)));
+    if (!alive.ok()) {
+      return alive.status();
     }
     listener_ = *std::move(opened);
     return true;

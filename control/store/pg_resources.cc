@@ -168,4 +168,21 @@ absl::StatusOr<std::vector<v1::Change>> PgStore::ListChanges(std::int64_t before
   return rows.ok() ? absl::StatusOr<std::vector<v1::Change>>(ToChanges(*rows)) : rows.status();
 }
 
+absl::StatusOr<std::vector<StoredResource>> PgStore::ListWritten(std::int64_t revision,
+                                                                 ResourceType type, int limit) {
+  const auto rows =
+      Query(fmt::format(
+                "{} WHERE r.type = $1::smallint AND NOT r.deleted AND r.uid IN ("
+                "  SELECT w.uid FROM change x JOIN resource w ON w.change_id = x.change_id"
+                "  WHERE x.revision = $2::bigint AND w.type = $1::smallint"
+                "  UNION ALL"
+                "  SELECT h.uid FROM change x JOIN history h ON h.previous_change_id = x.change_id"
+                "  WHERE x.revision = $2::bigint AND h.type = $1::smallint) "
+                "LIMIT $3::int",
+                kSelectResource),
+            Params().Int(TypeNumber(type)).Int(revision).Int(limit));
+  return rows.ok() ? absl::StatusOr<std::vector<StoredResource>>(ToStoredResources(*rows))
+                   : rows.status();
+}
+
 }  // namespace croft::control::store

@@ -42,7 +42,9 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPgStore(const PgOptions& given) {
   options.url = WithDefaults(given);
   PgOptions patient = options;
   patient.statement_timeout = patient.lock_timeout = std::chrono::minutes(10);
-  auto connection = Connection::Open(patient);
+  patient.answer_timeout = patient.statement_timeout + std::chrono::seconds(5);
+  AnswerWatch watch;
+  auto connection = Connection::Open(patient, watch);
   if (!connection.ok()) {
     return connection.status();
   }

@@ -21,6 +21,9 @@ struct PgOptions {
   // Of one statement; a batch of a delta counts as one.
   std::chrono::milliseconds statement_timeout{30'000};
   std::chrono::milliseconds lock_timeout{10'000};
+  // A server that has not answered after this long, though it should have ended the statement
+  // itself, is given up: longer than statement_timeout.
+  std::chrono::milliseconds answer_timeout{35'000};
 };
 
 // Connects, brings the schema up to date and sees to the epoch.

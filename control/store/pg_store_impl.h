@@ -10,12 +10,14 @@
 
 #include "control/store/pg_connection.h"
 #include "control/store/store.h"
+#include "proto/base/random.h"
 
 namespace croft::control::store {
 
 class PgStore final : public Store {
  public:
-  explicit PgStore(const PgOptions& options) : options_(options), pool_(options) {}
+  explicit PgStore(const PgOptions& options)
+      : options_(options), pool_(options, watch_), instance_(RandomId()) {}
 
   absl::StatusOr<std::unique_ptr<Transaction>> Begin() override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
@@ -28,6 +30,8 @@ class PgStore final : public Store {
                                                           std::string_view request_id) override;
   absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
                                                       std::string_view resource) override;
+  absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
+                                                          int limit) override;
 
   absl::StatusOr<FeedHead> GetHead() override;
   absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) override;
@@ -43,6 +47,7 @@ class PgStore final : public Store {
 
   absl::Status WriteMarks(const std::vector<NodeMarks>& marks) override;
   absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) override;
+  absl::Status AcceptVanishing(std::int64_t node_uid, const v1::VanishingSites& accepted) override;
 
   absl::Status InsertJoinToken(std::string_view hash, std::string_view node,
                                std::chrono::system_clock::time_point expires) override;
@@ -65,7 +70,11 @@ class PgStore final : public Store {
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params);
 
   const PgOptions options_;
+  AnswerWatch watch_;
   ConnectionPool pool_;
+  // This process's, in the marks it writes; `listener_` holds its advisory lock, which PostgreSQL
+  // lets go when the process has ended, however it did.
+  const std::uint64_t instance_;
   // Of WaitForNotify alone (it has one caller).
   std::unique_ptr<Connection> listener_;
 };

@@ -50,6 +50,8 @@ class PgTransaction final : public Transaction {
  private:
   // InsertMany's two ways: all of them, or already_exists; and those whose name is free, more
   // slowly.
+  // Why a row could not be inserted: what it would share is another row's.
+  absl::Status FindTaken(const StoredResource& row);
   absl::Status CopyRows(const std::vector<StoredResource>& rows);
   absl::StatusOr<std::vector<std::string>> InsertFreeNames(const std::vector<StoredResource>& rows);
   absl::StatusOr<std::optional<StoredResource>> FindLocked(std::string_view name,

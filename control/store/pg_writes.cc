@@ -28,11 +28,10 @@ constexpr std::string_view kKeepHistory =
 absl::Status PgTransaction::Insert(const StoredResource& row) {
   const auto inserted = connection_->Query(
       fmt::format("INSERT INTO resource (type, uid, name, farm_uid, organization_uid, store_uid, "
-                  "identity, body, created_change_id, change_id, created_at) "
+                  "identity, body, created_change_id, change_id, created_at, home_path) "
                   "VALUES ($1::smallint, $2::bigint, $3, $4::bigint, nullif($5::bigint, 0), "
                   "nullif($6::bigint, 0), nullif($7::integer, 0), $8::bytea, $9::bigint, "
-                  "$9::bigint, {}) "
-                  "ON CONFLICT (type, name) WHERE NOT deleted DO NOTHING",
+                  "$9::bigint, {}, nullif($11, '')) ON CONFLICT DO NOTHING",
                   TimeParam(10)),
       Params()
           .Int(TypeNumber(row.type))
@@ -44,11 +43,24 @@ absl::Status PgTransaction::Insert(const StoredResource& row) {
           .Int(row.identity)
           .Bytes(row.body)
           .Int(change_id_)
-          .Time(time_));
+          .Time(time_)
+          .Text(row.home_path));
   if (!inserted.ok()) {
     return inserted.status();
   }
-  return inserted->affected() == 0 ? NameTaken(row.name) : absl::OkStatus();
+  return inserted->affected() == 0 ? FindTaken(row) : absl::OkStatus();
+}
+
+absl::Status PgTransaction::FindTaken(const StoredResource& row) {
+  const auto holder = connection_->Query(
+      "SELECT name FROM resource WHERE store_uid = $1::bigint AND home_path = $2 AND NOT deleted "
+      "AND NOT EXISTS (SELECT 1 FROM resource WHERE type = $3::smallint AND name = $4 "
+      "  AND NOT deleted)",
+      Params().Int(row.store_uid).Text(row.home_path).Int(TypeNumber(row.type)).Text(row.name));
+  if (!holder.ok()) {
+    return holder.status();
+  }
+  return holder->size() == 0 ? NameTaken(row.name) : HomeTaken(row.home_path, holder->Text(0, 0));
 }
 
 absl::Status PgTransaction::Update(const StoredResource& row) {
@@ -141,15 +153,17 @@ absl::Status PgTransaction::CopyRows(const std::vector<StoredResource>& rows) {
   for (const StoredResource& row : rows) {
     Params& own = values.emplace_back();
     own.Int(row.uid).Text(row.name).Int(row.organization_uid).Int(row.store_uid).Bytes(row.body);
+    own.Text(row.home_path);
     const auto text = [&own](std::size_t i) { return own.values()[i].c_str(); };
     lines.push_back({shared.values()[0].c_str(), shared.values()[1].c_str(),
                      shared.values()[2].c_str(), shared.values()[2].c_str(), created_at.c_str(),
                      text(0), text(1), row.organization_uid == 0 ? nullptr : text(2),
-                     row.store_uid == 0 ? nullptr : text(3), text(4)});
+                     row.store_uid == 0 ? nullptr : text(3), text(4),
+                     row.home_path.empty() ? nullptr : text(5)});
   }
   return connection_->Copy("resource",
                            {"type", "farm_uid", "created_change_id", "change_id", "created_at",
-                            "uid", "name", "organization_uid", "store_uid", "body"},
+                            "uid", "name", "organization_uid", "store_uid", "body", "home_path"},
                            lines);
 }
 
@@ -157,23 +171,24 @@ absl::StatusOr<std::vector<std::string>> PgTransaction::InsertFreeNames(
     const std::vector<StoredResource>& rows) {
   std::vector<std::string> taken;
   std::vector<std::int64_t> uids, owners, stores;
-  std::vector<std::string> names, bodies;
+  std::vector<std::string> names, bodies, homes;
   for (const StoredResource& row : rows) {
     uids.push_back(row.uid);
     owners.push_back(row.organization_uid);
     stores.push_back(row.store_uid);
     names.push_back(row.name);
     bodies.push_back(row.body);
+    homes.push_back(row.home_path);
   }
   const int type = TypeNumber(rows.front().type);
   const auto inserted = connection_->Query(
       fmt::format(
           "INSERT INTO resource (type, uid, name, farm_uid, organization_uid, store_uid, body, "
-          "created_change_id, change_id, created_at) "
+          "created_change_id, change_id, created_at, home_path) "
           "SELECT $1::smallint, uid, name, $2::bigint, nullif(owner, 0), nullif(store, 0), "
-          "decode(body, 'hex'), $3::bigint, $3::bigint, {} "
-          "FROM unnest($5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[]) "
-          "AS rows (uid, name, owner, store, body) "
+          "decode(body, 'hex'), $3::bigint, $3::bigint, {}, nullif(home, '') "
+          "FROM unnest($5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], "
+          "$10::text[]) AS rows (uid, name, owner, store, body, home) "
           "ON CONFLICT (type, name) WHERE NOT deleted DO NOTHING",
           TimeParam(4)),
       Params()
@@ -185,7 +200,8 @@ absl::StatusOr<std::vector<std::string>> PgTransaction::InsertFreeNames(
           .Texts(names)
           .Ints(owners)
           .Ints(stores)
-          .HexTexts(bodies));
+          .HexTexts(bodies)
+          .Texts(homes));
   if (!inserted.ok()) {
     return inserted.status();
   }

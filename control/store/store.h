@@ -19,6 +19,7 @@
 
 #include "croft/node/v1/feed.pb.h"
 #include "croft/v1/change.pb.h"
+#include "croft/v1/node.pb.h"
 #include "croft/v1/report.pb.h"
 #include "proto/contract/resource_name.h"
 
@@ -37,6 +38,7 @@ struct StoredResource {
   std::string organization;  // its name (read side)
   std::int64_t store_uid =
       0;  // an account's home store, which can't be deleted under it; 0 for other types
+  std::string home_path = {};  // an account's, unique in its store (write side); "" for other types
   std::uint32_t identity = 0;  // a pool's, unique in its farm; 0 for other types
   std::string body;
   std::int64_t revision = 0;                      // of the last change (read side)
@@ -86,7 +88,8 @@ class Transaction {
   // The live rows among these names, of one type, in no order; locks nothing.
   virtual absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) = 0;
-  // already_exists when the name is taken.
+  // already_exists when the name is taken, or the home is another account's (detail reason
+  // HOME_TAKEN, resource = the holder's name).
   virtual absl::Status Insert(const StoredResource& row) = 0;
   // Keeps the previous body in history.
   virtual absl::Status Update(const StoredResource& row) = 0;
@@ -138,12 +141,13 @@ struct NodeMarks {
   std::string node = {};  // name
   std::int64_t farm_uid = 0;
   std::int64_t sent_revision = 0, applied_revision = 0, serving_revision = 0;
-  bool connected = false;
+  bool connected = false;  // when read: to an instance that lives
   bool ever_connected = false;
   bool draining = false;
   std::chrono::system_clock::time_point last_contact = {};
   std::string status =
       {};  // serialised croft.v1.NodeStatus: quarantine, problem, version, endpoints
+  v1::VanishingSites accepted = {};  // see AcceptVanishing (read side)
 };
 
 class Store {
@@ -163,6 +167,10 @@ class Store {
   virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision,
                                                               int limit,
                                                               std::string_view resource) = 0;
+  // The live resources of a type that the change with this revision wrote, as they are now; at most
+  // `limit`.
+  virtual absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision,
+                                                                  ResourceType type, int limit) = 0;
 
   // ---- feed
   virtual absl::StatusOr<FeedHead> GetHead() = 0;
@@ -190,6 +198,9 @@ class Store {
   // ---- nodes
   virtual absl::Status WriteMarks(const std::vector<NodeMarks>& marks) = 0;
   virtual absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) = 0;  // 0: all
+  // Keeps an operator's word with the node's marks; not_found if it has none.
+  virtual absl::Status AcceptVanishing(std::int64_t node_uid,
+                                       const v1::VanishingSites& accepted) = 0;
 
   // ---- identity. Hashes only; never the token itself.
   virtual absl::Status InsertJoinToken(std::string_view hash, std::string_view node,

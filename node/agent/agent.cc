@@ -18,6 +18,13 @@ std::string HostName() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
+std::string DescribeVanishing(const croft::v1::VanishingSites& vanishing, const std::string& node) {
+  return fmt::format(
+      "replica: control's history is another one, and by it {} of {} sites would vanish from this "
+      "node; they go on being served. If that is meant: croft resume node {} --expect-count {}",
+      vanishing.sites(), vanishing.held(), node, vanishing.sites());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Create(boost::asio::io_context& loop,
@@ -89,7 +96,7 @@ ListenerSupervisor::Hooks Agent::ListenerHooks() {
   return {.on_served =
               [this](const v1::Position& position) {
                 if (position.epoch() == position_.epoch()) {
-                  marks_.set_serving_revision(position.revision());
+                  served_revision_ = position.revision();
                   SendMarks();
                 }
               },
@@ -247,12 +254,9 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
   }
   marks_.set_applied_revision(outcome.position.revision());
   if (marks_.serving_revision() > marks_.applied_revision()) {
-    marks_.set_serving_revision(0);  // of a history that is no more
+    ForgetServed();
   }
-  if (outcome.problem != marks_.problem() && !outcome.problem.empty()) {
-    log::Error("agent", "changes cannot be applied", {{"err", outcome.problem}});
-  }
-  marks_.set_problem(outcome.problem);
+  NoteProblem(outcome);
   SendMarks();
   if (outcome.close_stream) {
     session_.CloseStream(stream);
@@ -261,9 +265,27 @@ void Agent::OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome)
   }
 }
 
+void Agent::NoteProblem(const ApplyOutcome& outcome) {
+  const std::string node = identity_.has_value() ? identity_->node : "";
+  std::string problem =
+      outcome.vanishing ? DescribeVanishing(*outcome.vanishing, node) : outcome.problem;
+  if (problem != marks_.problem() && !problem.empty()) {
+    log::Error("agent", "changes cannot be applied", {{"err", problem}});
+    if (outcome.vanishing) {
+      events_.Push("sites_would_vanish", {}, problem);
+      session_.OnEvent();
+    }
+  }
+  marks_.clear_vanishing();
+  if (outcome.vanishing) {
+    *marks_.mutable_vanishing() = *outcome.vanishing;
+  }
+  marks_.set_problem(std::move(problem));
+}
+
 void Agent::OnCommitted(const ApplyOutcome& outcome) {
   if (position_.epoch() != outcome.position.epoch()) {
-    marks_.set_serving_revision(0);  // revisions of another history mean nothing in this one
+    ForgetServed();
   }
   position_ = outcome.position;
   listener_.OnReplicaChanged(
@@ -337,11 +359,31 @@ void Agent::ArmRecheck() {
   });
 }
 
+void Agent::ForgetServed() {
+  served_revision_ = 0;
+  marks_.set_serving_revision(0);
+}
+
+// A revision is served when the listener answers from it and it is known where it listens: until
+// then the mark stays where it was.
 void Agent::SendMarks() {
+  if (listener_.EndpointsSettled()) {
+    marks_.set_serving_revision(served_revision_);
+  }
   v1::Marks told = marks_;
+  std::string problem;
+  for (const EndpointKeeper::Missing& missing : listener_.ListMissing()) {
+    problem += (problem.empty() ? "" : "; ") + missing.reason;
+    for (std::string& ip : BindingIpsOf(missing.key, desired_.addresses())) {
+      croft::v1::MissingEndpoint& endpoint = *told.add_missing_endpoints();
+      endpoint.set_ip(std::move(ip));
+      endpoint.set_port(missing.key.port);
+      endpoint.set_reason(missing.reason);
+    }
+  }
   // What keeps changes from being applied is said before what is merely missing.
   if (told.problem().empty()) {
-    told.set_problem(listener_.Problem());
+    told.set_problem(problem);
   }
   session_.SetMarks(told);
 }

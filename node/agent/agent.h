@@ -72,6 +72,7 @@ class Agent {
   void OnEnrolled(Identity identity);
   void OnApplied(ControlSession::StreamNumber stream, ApplyOutcome outcome);
   void OnCommitted(const ApplyOutcome& outcome);
+  void NoteProblem(const ApplyOutcome& outcome);
   void OnDamaged(const std::string& reason);
   void OnExited(const v1::ProcessExited& exited);
   // Brings the supervisors in step with what is desired.
@@ -80,6 +81,8 @@ class Agent {
   void OnReplicaProblem(const std::string& problem);
   void ArmRecheck();
   void SendMarks();
+  // Revisions of a history that is no more mean nothing.
+  void ForgetServed();
 
   // Constant after construction.
   boost::asio::io_context& loop_;
@@ -106,6 +109,7 @@ class Agent {
   bool setting_aside_ = false;
   v1::Position position_;
   v1::Marks marks_;
+  std::int64_t served_revision_ = 0;  // by the listener; told once the endpoints are settled
 
   // Last, so that its thread ends first.
   ReplicaThread replica_;

@@ -1,5 +1,7 @@
 #include "node/agent/control_session.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -7,6 +9,8 @@
 #include "proto/base/log.h"
 
 namespace croft::node::agent {
+
+using google::protobuf::util::MessageDifferencer;
 
 ControlSession::ControlSession(boost::asio::io_context& loop, const Clock& clock, Timing timing,
                                Reports reports, Hooks hooks)
@@ -93,9 +97,7 @@ void ControlSession::CloseStream(StreamNumber stream) {
 }
 
 void ControlSession::SetMarks(const v1::Marks& marks) {
-  if (marks.applied_revision() == marks_.applied_revision() &&
-      marks.serving_revision() == marks_.serving_revision() &&
-      marks.problem() == marks_.problem()) {
+  if (MessageDifferencer::Equals(marks, marks_)) {
     return;
   }
   marks_ = marks;

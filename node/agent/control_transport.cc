@@ -1,11 +1,14 @@
 #include "node/agent/control_transport.h"
 
+#include <fmt/chrono.h>
 #include <grpcpp/grpcpp.h>
 
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <utility>
 
 #include "croft/node/v1/feed.grpc.pb.h"
+#include "proto/base/error.h"
 
 namespace croft::node::agent {
 namespace {
@@ -14,6 +17,21 @@ constexpr int kMessageBytesMax = 4 << 20;
 
 absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+// gRPC says only that a handshake failed.
+absl::Status NamingExpiry(const absl::Status& status,
+                          std::chrono::system_clock::time_point expires) {
+  constexpr std::chrono::system_clock::time_point kUnknown;
+  if (status.ok() || expires == kUnknown || expires > std::chrono::system_clock::now()) {
+    return status;
+  }
+  return Error(
+      status.code(),
+      "the node's certificate expired on {:%Y-%m-%d %H:%M} UTC by this machine's clock; set "
+      "the clock if it is wrong, else give the node a new join token (croft enroll node) "
+      "and start its agent again: {}",
+      fmt::gmtime(expires), std::string(status.message()));
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
@@ -111,6 +129,10 @@ std::shared_ptr<ControlConnection> ConnectToControl(boost::asio::io_context& loo
   const grpc::SslCredentialsOptions tls{.pem_root_certs = identity.ca,
                                         .pem_private_key = identity.key,
                                         .pem_cert_chain = identity.certificate};
+  callbacks.on_closed = [expires = identity.expires,
+                         on_closed = std::move(callbacks.on_closed)](const absl::Status& status) {
+    on_closed(NamingExpiry(status, expires));
+  };
   auto stream = std::make_shared<Stream>(loop, MakeChannel(address, tls), std::move(callbacks));
   stream->Begin();
   return stream;

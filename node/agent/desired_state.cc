@@ -36,6 +36,12 @@ std::optional<contract::IpBytes> ToIp(const sockaddr* address) {
   return ip.ok() ? std::optional(*ip) : std::nullopt;
 }
 
+bool HasIpv6(const std::set<contract::IpBytes>& addresses) {
+  return std::ranges::any_of(addresses, [](const contract::IpBytes& ip) {
+    return contract::FormatIp(ip).find(':') != std::string::npos;
+  });
+}
+
 void AddAny(std::uint16_t port, const std::vector<std::string>& addresses,
             std::set<EndpointKey>& endpoints) {
   for (const std::string& address : addresses) {
@@ -79,6 +85,20 @@ std::set<EndpointKey> PlanEndpoints(std::span<const std::string> prefixes,
     }
   }
   return endpoints;
+}
+
+std::vector<std::string> BindingIpsOf(const EndpointKey& key,
+                                      const std::vector<std::string>& addresses) {
+  std::vector<std::string> ips;
+  std::set<EndpointKey> of_any;
+  AddAny(key.port, addresses, of_any);
+  if (of_any.contains(key)) {
+    ips.emplace_back("*");
+  }
+  if (const auto ip = contract::ParseIp(key.ip); ip.ok() && !IsAny(*ip) && key.ip != "0.0.0.0") {
+    ips.push_back(contract::FormatIp(*ip));
+  }
+  return ips;
 }
 
 std::set<contract::IpBytes> ReadLocalAddresses() {
@@ -187,6 +207,9 @@ absl::Status DesiredState::LoadEndpoints(const replica::Reader& reader) {
   const std::set<contract::IpBytes> local = ReadLocalAddresses();
   endpoints_ = PlanEndpoints(*prefixes, addresses_,
                              [&](const contract::IpBytes& ip) { return local.contains(ip); });
+  if (!HasIpv6(local)) {  // nobody can come by it
+    std::erase_if(endpoints_, [](const EndpointKey& key) { return key.ip == "::"; });
+  }
   return absl::OkStatus();
 }
 

@@ -26,6 +26,11 @@ std::set<EndpointKey> PlanEndpoints(std::span<const std::string> prefixes,
                                     const std::vector<std::string>& addresses,
                                     const std::function<bool(const contract::IpBytes&)>& is_local);
 
+// The ip's of bindings, as bindings name them, that are not served when `key` cannot be listened
+// on.
+std::vector<std::string> BindingIpsOf(const EndpointKey& key,
+                                      const std::vector<std::string>& addresses);
+
 // The machine's addresses now.
 std::set<contract::IpBytes> ReadLocalAddresses();
 
@@ -46,6 +51,7 @@ class DesiredState {
   const std::map<std::int64_t, PoolSpec>& pools() const { return pools_; }
   const std::set<EndpointKey>& endpoints() const { return endpoints_; }
   bool draining() const { return draining_; }
+  const std::vector<std::string>& addresses() const { return addresses_; }
 
  private:
   absl::Status LoadPool(const replica::Reader& reader, std::int64_t uid,

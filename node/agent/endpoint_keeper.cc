@@ -117,14 +117,21 @@ std::vector<std::string> EndpointKeeper::List() const {
   return open;
 }
 
-std::string EndpointKeeper::Problem() const {
-  std::string problem;
+std::vector<EndpointKeeper::Missing> EndpointKeeper::ListMissing() const {
+  std::vector<Missing> missing;
   for (const auto& [key, state] : endpoints_) {
     if (state.wanted && !state.error.empty()) {
-      problem += (problem.empty() ? "" : "; ") + state.error;
+      missing.push_back({key, state.error});
     }
   }
-  return problem;
+  return missing;
+}
+
+bool EndpointKeeper::Settled() const {
+  return std::ranges::all_of(endpoints_, [](const auto& entry) {
+    const State& state = entry.second;
+    return !state.wanted || state.phase == Phase::kHandedOver || !state.error.empty();
+  });
 }
 
 }  // namespace croft::node::agent

@@ -51,8 +51,14 @@ class EndpointKeeper {
   TimePoint Sync(TimePoint now);
   // "0.0.0.0:80" of every endpoint that the listener has.
   std::vector<std::string> List() const;
-  // What it cannot listen on and why, a sentence; empty if nothing is missing.
-  std::string Problem() const;
+  struct Missing {
+    EndpointKey key;
+    std::string reason;
+  };
+  // What the listener should have and cannot: the last try failed.
+  std::vector<Missing> ListMissing() const;
+  // Every endpoint that is wanted is with the listener or missing.
+  bool Settled() const;
 
  private:
   enum class Phase { kWanted, kOpening, kHandedOver, kFailed };

@@ -1,5 +1,8 @@
 #include "node/agent/enrolment.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -23,6 +26,16 @@ absl::StatusOr<std::string> ReadText(const std::string& path, std::string_view w
   return text;
 }
 
+// Who reads the token before the node has used it up can enrol in its place. Its group may be the
+// agent's.
+void WarnIfOpen(const std::string& path) {
+  struct stat about {};
+  if (!path.empty() && ::stat(path.c_str(), &about) == 0 && (about.st_mode & S_IROTH) != 0) {
+    log::Warn("agent", "join token can be read by every user of this machine; run: chmod o= FILE",
+              {{"path", path}, {"mode", fmt::format("{:04o}", about.st_mode & 07777)}});
+  }
+}
+
 }  // namespace
 
 Enrolment::Enrolment(boost::asio::io_context& loop, const IdentityStore& store, Options options,
@@ -34,18 +47,32 @@ Enrolment::Enrolment(boost::asio::io_context& loop, const IdentityStore& store, 
       timer_(loop) {}
 
 void Enrolment::Start() {
-  absl::StatusOr<std::optional<Identity>> identity = store_.Load();
-  if (!identity.ok()) {
-    log::Error("agent", "node identity cannot be used", {{"err", identity.status().ToString()}});
-  } else if (identity->has_value()) {
-    if ((*identity)->expires > std::chrono::system_clock::now()) {
-      on_enrolled_(*std::move(*identity));
-      return;
-    }
-    log::Error("agent", "node certificate has expired; the node serves on, but must enrol again",
-               {{"node", (*identity)->node}});
+  if (UseStored()) {
+    return;
   }
+  WarnIfOpen(options_.join_token_file);
   Try();
+}
+
+bool Enrolment::UseStored() {
+  absl::StatusOr<std::optional<Identity>> identity = store_.Load();
+  std::string why;
+  if (!identity.ok()) {
+    why = identity.status().ToString();
+  } else if (!identity->has_value()) {
+    return false;
+  } else if ((*identity)->expires > std::chrono::system_clock::now()) {
+    on_enrolled_(*std::move(*identity));
+    return true;
+  } else {
+    why = "the certificate has expired by this machine's clock; set the clock if it is wrong, else "
+          "give the node a new join token";
+  }
+  if (why != last_stored_error_) {
+    log::Error("agent", "node identity cannot be used; the node serves on", {{"err", why}});
+    last_stored_error_ = std::move(why);
+  }
+  return false;
 }
 
 void Enrolment::Try() {
@@ -101,6 +128,8 @@ void Enrolment::OnAnswer(const KeyRequest& key, const std::string& ca,
   // start.
   if (const absl::Status status = store_.Store(identity); !status.ok()) {
     log::Error("agent", "node identity cannot be stored", {{"err", status.ToString()}});
+  } else if (auto stored = store_.Load(); stored.ok() && stored->has_value()) {
+    identity = **std::move(stored);  // with its end
   }
   log::Info("agent", "node enrolled", {{"node", identity.node}});
   on_enrolled_(std::move(identity));
@@ -113,7 +142,7 @@ void Enrolment::RetryLater(const absl::Status& status) {
   }
   timer_.expires_after(backoff_.Next());
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
+    if (!error && !UseStored()) {  // the clock may have been set right
       Try();
     }
   });

@@ -28,6 +28,8 @@ class Enrolment {
   void Start();
 
  private:
+  // Whether the identity on disk is usable, and handed over.
+  bool UseStored();
   void Try();
   absl::StatusOr<v1::EnrollRequest> MakeRequest(const KeyRequest& key) const;
   void OnAnswer(const KeyRequest& key, const std::string& ca,
@@ -45,6 +47,7 @@ class Enrolment {
   Backoff backoff_{
       {.first = std::chrono::milliseconds(200), .most = std::chrono::milliseconds(10'000)}};
   std::string last_error_;
+  std::string last_stored_error_;
 };
 
 }  // namespace croft::node::agent

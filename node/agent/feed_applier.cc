@@ -77,6 +77,9 @@ v1::Hello FeedApplier::MakeHello() {
   }
   hello.set_schema_level(kSchemaLevel);
   hello.set_version(options_.version);
+  if (vanishing_) {
+    *hello.mutable_vanishing() = *vanishing_;
+  }
   for (const v1::RecordResult& result : writer_.quarantine()) {
     *hello.add_quarantine() = result;
   }
@@ -117,6 +120,7 @@ ApplyOutcome FeedApplier::OnControlMessage(const v1::ControlMessage& message) {
   }
   outcome.position = writer_.position();
   outcome.problem = problem_;
+  outcome.vanishing = vanishing_;
   return outcome;
 }
 
@@ -220,6 +224,7 @@ absl::Status FeedApplier::CommitDelta(const v1::Batch& batch, ApplyOutcome& outc
     next_index_ = 0;
     bytes_ = 0;
     outcome.ack = TakeAck(batch.position());
+    vanishing_.reset();
   }
   return status;
 }
@@ -284,6 +289,11 @@ absl::Status FeedApplier::RemoveGaps(const v1::Batch& batch) {
   return status.ok() && batch.range().through() == kEnd ? RemoveVanishing() : status;
 }
 
+bool FeedApplier::IsAccepted(std::int64_t vanishing) const {
+  const croft::v1::VanishingSites& accepted = welcome_.accepted_vanishing();
+  return accepted.epoch() == welcome_.epoch() && accepted.sites() == vanishing;
+}
+
 absl::Status FeedApplier::RemoveVanishing() {
   const auto vanishing = transaction_->ListVanishing();
   const auto held = transaction_->Count(v1::SITE);
@@ -292,14 +302,17 @@ absl::Status FeedApplier::RemoveVanishing() {
   }
   const auto count = static_cast<std::int64_t>(vanishing->size());
   if (!welcome_.known_history() && count > options_.vanishing_sites_max &&
-      count * 100 > *held * options_.vanishing_percent_max) {
-    return Error(
-        absl::StatusCode::kFailedPrecondition,
-        "replica: control's history is another one, and by it {} of {} sites would vanish "
-        "from this node; they go on being served. If that is meant, stop the agent, remove "
-        "its replica directory and start it",
-        count, *held);
+      count * 100 > *held * options_.vanishing_percent_max && !IsAccepted(count)) {
+    vanishing_.emplace();
+    vanishing_->set_epoch(welcome_.epoch());
+    vanishing_->set_sites(count);
+    vanishing_->set_held(*held);
+    return Error(absl::StatusCode::kFailedPrecondition,
+                 "replica: control's history is another one, and by it {} of {} sites would vanish "
+                 "from this node; they go on being served",
+                 count, *held);
   }
+  vanishing_.reset();
   absl::Status status = transaction_->ForgetVanishing();
   for (const replica::Key& key : *vanishing) {
     v1::Record gone;

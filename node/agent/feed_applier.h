@@ -26,7 +26,8 @@ struct ApplierOptions {
   std::string own_directory;
   // A delta larger than this commits in parts.
   std::size_t transaction_bytes_max = std::size_t{64} << 20;
-  // A snapshot of another history is refused when it would take away more sites than both of these.
+  // A snapshot of another history is refused when it would take away more sites than both of these,
+  // unless control says that this number was accepted.
   std::int64_t vanishing_sites_max = 10;
   int vanishing_percent_max = 50;
 };
@@ -43,6 +44,8 @@ struct ApplyOutcome {
   v1::Position position;
   // Why changes cannot be applied, for Marks.problem; empty when they can.
   std::string problem;
+  // Sites that would vanish, which control was not told to be meant.
+  std::optional<croft::v1::VanishingSites> vanishing;
   // The stream is of no more use: close it and connect again after a back-off.
   bool close_stream = false;
   // The replica is damaged: set the generation aside (Generations::SetAsideCurrent), open the other
@@ -77,6 +80,7 @@ class FeedApplier {
   absl::Status Release(replica::Key key);
   absl::Status RemoveGaps(const v1::Batch& batch);
   absl::Status RemoveVanishing();
+  bool IsAccepted(std::int64_t vanishing) const;
 
   absl::Status Begin();
   absl::Status CommitDelta(const v1::Batch& batch, ApplyOutcome& outcome);
@@ -96,6 +100,7 @@ class FeedApplier {
   std::vector<v1::RecordKey> released_;
   bool in_snapshot_ = false;  // a snapshot's batch was taken in since the welcome
   std::string problem_;
+  std::optional<croft::v1::VanishingSites> vanishing_;  // outlives the stream
 
   // Of the delta, or the batch of a snapshot, being applied.
   std::unique_ptr<replica::Writer::Transaction> transaction_;

@@ -17,7 +17,7 @@ struct Identity {
   std::string certificate;  // PEM chain, leaf first
   std::string ca;           // PEM, what control's certificate must come from
   std::string node;         // "farms/main/nodes/web1"
-  std::chrono::system_clock::time_point expires;
+  std::chrono::system_clock::time_point expires;  // of the certificate; the epoch: not known
 };
 
 class IdentityStore {

@@ -33,7 +33,7 @@ class ListenerSupervisor {
     std::function<void(const v1::Position&)> on_served;
     // It met a damaged replica.
     std::function<void(const std::string& reason)> on_damaged;
-    // An endpoint was opened, or could not be: Problem() may say something else.
+    // An endpoint was opened, or could not be: ListMissing() may say something else.
     std::function<void()> on_endpoint;
   };
   static constexpr milliseconds kPingInterval{5'000};
@@ -64,8 +64,9 @@ class ListenerSupervisor {
 
   // "0.0.0.0:80" of every endpoint that is open.
   std::vector<std::string> ListEndpoints() const { return endpoints_.List(); }
-  // What the node cannot listen on and why; empty if nothing is missing.
-  std::string Problem() const { return endpoints_.Problem(); }
+  // See EndpointKeeper.
+  std::vector<EndpointKeeper::Missing> ListMissing() const { return endpoints_.ListMissing(); }
+  bool EndpointsSettled() const { return endpoints_.Settled(); }
 
  private:
   enum class Phase { kNone, kStarting, kWaitsForReady, kReady, kKilled };

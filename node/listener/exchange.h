@@ -79,6 +79,7 @@ struct Exchange
   bool ended = false;
   std::string body;
   std::size_t body_taken = 0;
+  std::int64_t body_received = 0;
   BodySink* sink = nullptr;  // once the head has been sent
   Failure failure = Failure::kNone;
 
@@ -104,6 +105,7 @@ struct Exchange
     head_done = ended = false;
     body.clear();
     body_taken = 0;
+    body_received = 0;
     sink = nullptr;
     failure = Failure::kNone;
     lost_process_id = 0;

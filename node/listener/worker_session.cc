@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 
 #include "node/link/target_codec.h"
-#include "node/listener/ascii.h"
+#include "node/listener/response_fields.h"
 #include "proto/base/check.h"
 #include "proto/base/error.h"
 
 namespace croft::node::listener {
 namespace {
 
-// Less of a payload is copied sooner than spliced.
-constexpr std::size_t kSplicedBytesMin = 32 * 1024;
-constexpr std::size_t kPseudoFields = 6;  // four of HTTP/2, target and settings
+// Of a response that went on to its visitor without waiting; then it is worth a wider window.
+constexpr std::int64_t kBulkBytesMin = 512 * 1024;
+constexpr std::size_t kPipedBytesMax = 256 * 1024;  // at once
+constexpr std::size_t kPseudoFields = 6;            // four of HTTP/2, target and settings
 
 nghttp2_nv Field(std::string_view name, std::string_view value,
                  std::uint8_t flags = NGHTTP2_NV_FLAG_NONE) {
@@ -30,11 +30,6 @@ nghttp2_nv Field(std::string_view name, std::string_view value,
 
 std::string_view View(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
-}
-
-bool IsHopByHopResponse(std::string_view name) {
-  return name == "connection" || name == "keep-alive" || name == "proxy-connection" ||
-         name == "transfer-encoding" || name == "upgrade" || name == "te" || name == "trailer";
 }
 
 v1::TargetSettings SettingsOf(const contract::Route& route) {
@@ -57,9 +52,9 @@ struct WorkerCallbacks {
                       const std::uint8_t* name, std::size_t name_size, const std::uint8_t* value,
                       std::size_t value_size, std::uint8_t, void* user) {
     Exchange* exchange = Find(session, frame->hd.stream_id);
-    if (exchange != nullptr && !exchange->head_done) {
-      static_cast<WorkerSession*>(user)->OnHeader(*exchange, View(name, name_size),
-                                                  View(value, value_size));
+    if (exchange != nullptr && !exchange->head_done &&
+        !TakeResponseField(*exchange, View(name, name_size), View(value, value_size))) {
+      static_cast<WorkerSession*>(user)->Reject(*exchange);
     }
     return 0;
   }
@@ -88,25 +83,21 @@ struct WorkerCallbacks {
   }
 
   static int OnBeginFrame(nghttp2_session*, const nghttp2_frame_hd* header, void* user) {
-    auto& self = *static_cast<WorkerSession*>(user);
-    const bool payload = header->type == NGHTTP2_DATA && (header->flags & NGHTTP2_FLAG_PADDED) == 0;
-    self.payload_stream_ = header->stream_id;
-    self.payload_left_ = payload ? header->length : 0;
-    self.large_payload_ =
-        self.payload_left_ >= kSplicedBytesMin && (header->flags & NGHTTP2_FLAG_END_STREAM) == 0;
+    static_cast<WorkerSession*>(user)->payload_.Begin(*header, kFrameBytesMax);
     return 0;
   }
 
   static int OnData(nghttp2_session* session, std::uint8_t, std::int32_t stream_id,
                     const std::uint8_t* data, std::size_t size, void* user) {
     auto& self = *static_cast<WorkerSession*>(user);
-    self.payload_left_ -= std::min(size, self.payload_left_);
+    self.payload_.Take(size);
     // The connection's window is credited at once; the stream's when the visitor took the bytes.
     nghttp2_session_consume_connection(session, size);
     Exchange* exchange = Find(session, stream_id);
     if (exchange == nullptr) {
       return 0;
     }
+    self.WidenIfBulk(*exchange, size);
     if (self.piped_ != nullptr) {
       self.OnPiped(*exchange, size);
       return 0;
@@ -177,7 +168,7 @@ WorkerSession::WorkerSession(std::uint32_t streams_max) : settings_(link::kSetti
   const std::array<nghttp2_settings_entry, 4> settings{{
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
-      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kStreamWindowBytes},
+      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kFrameBytesMax},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kResponseHeaderBytesMax},
   }};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
@@ -259,22 +250,28 @@ absl::Status WorkerSession::Feed(std::string_view bytes) {
     return Error(absl::StatusCode::kInvalidArgument, "worker broke HTTP/2: {}",
                  nghttp2_strerror(static_cast<int>(taken)));
   }
+  // A stream that nghttp2 has given up, for more than its content-length say, ends only when its
+  // reset is serialised. Until then it drops the payload without a word, and none of it may be
+  // counted on.
+  if (payload_.worth_piping() > 0 && !Collect()) {
+    return Error(absl::StatusCode::kInternal, "HTTP/2 to the worker cannot go on");
+  }
   return absl::OkStatus();
 }
 
 std::size_t WorkerSession::NextIsPayload() const {
-  if (payload_left_ < kSplicedBytesMin) {
+  if (payload_.worth_piping() == 0) {
     return 0;
   }
-  const Exchange* exchange = WorkerCallbacks::Find(session_, payload_stream_);
+  const Exchange* exchange = WorkerCallbacks::Find(session_, payload_.stream());
   const bool taken = exchange != nullptr && exchange->sink != nullptr &&
                      exchange->body_view().empty() && exchange->sink->TakesBody();
-  return taken ? payload_left_ : 0;
+  return taken ? std::min(payload_.worth_piping(), kPipedBytesMax) : 0;
 }
 
 // nghttp2 counts the bytes but never looks at them, so it is given others in their place.
 absl::Status WorkerSession::FeedPiped(SplicePipe& pipe) {
-  static const std::array<char, kStreamWindowBytes> kInTheirPlace{};
+  static const std::array<char, kPipedBytesMax> kInTheirPlace{};
   piped_ = &pipe;
   absl::Status fed = Feed({kInTheirPlace.data(), pipe.size()});
   piped_ = nullptr;
@@ -285,8 +282,19 @@ absl::Status WorkerSession::FeedPiped(SplicePipe& pipe) {
   return fed;
 }
 
+void WorkerSession::WidenIfBulk(Exchange& exchange, std::size_t size) {
+  const std::int64_t before = exchange.body_received;
+  exchange.body_received += static_cast<std::int64_t>(size);
+  if (before < kBulkBytesMin && exchange.body_received >= kBulkBytesMin &&
+      exchange.body_view().empty()) {
+    nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, exchange.stream_id,
+                                          kBulkWindowBytes);
+  }
+}
+
 void WorkerSession::OnPiped(Exchange& exchange, std::size_t size) {
-  const std::size_t taken = exchange.sink == nullptr ? 0 : exchange.sink->TakePiped(*piped_, size);
+  const bool goes_on = exchange.sink != nullptr && exchange.body_view().empty();
+  const std::size_t taken = goes_on ? exchange.sink->TakePiped(*piped_, size) : 0;
   nghttp2_session_consume_stream(session_, exchange.stream_id, taken);
   if (taken < size) {
     piped_->ReadInto(exchange.body, size - taken);
@@ -328,46 +336,19 @@ void WorkerSession::Reject(Exchange& exchange) {
   exchange.Fail(Failure::kBadResponse);
 }
 
-void WorkerSession::OnHeader(Exchange& exchange, std::string_view name, std::string_view value) {
-  if (name == ":status") {
-    std::from_chars(value.data(), value.data() + value.size(), exchange.status);
-    return;
-  }
-  if (IsHopByHopResponse(name) || name == "server" || name == "date") {
-    return;
-  }
-  if (name == link::kSubstatusHeader) {
-    exchange.substatus = IsDigits(value) && value.size() <= 4 ? value : std::string_view();
-    return;
-  }
-  if (name == "content-length") {
-    // nghttp2 has refused what is no number and what differs from the body's length.
-    std::from_chars(value.data(), value.data() + value.size(), exchange.content_length);
-    return;
-  }
-  ++exchange.header_fields;
-  if (exchange.header_fields > kResponseFieldsMax ||
-      exchange.header.size() + name.size() + value.size() > kResponseHeaderBytesMax) {
-    Reject(exchange);
-    return;
-  }
-  exchange.header.append(name).append(": ").append(value).append("\r\n");
-}
-
 void WorkerSession::OnResponseHead(Exchange& exchange, bool end_of_stream) {
-  if (exchange.status / 100 == 1) {
-    exchange.header.clear();
-    exchange.content_length = -1;
-    exchange.header_fields = 0;
-    return;
+  switch (FinishResponseHead(exchange)) {
+    case ResponseHead::kInterim:
+      break;
+    case ResponseHead::kBad:
+      Reject(exchange);
+      break;
+    case ResponseHead::kFinal:
+      exchange.head_done = true;
+      exchange.ended = end_of_stream;
+      exchange.owner.Ring();
+      break;
   }
-  if (exchange.status < 200 || exchange.status > 599) {
-    Reject(exchange);
-    return;
-  }
-  exchange.head_done = true;
-  exchange.ended = end_of_stream;
-  exchange.owner.Ring();
 }
 
 void WorkerSession::OnClose(std::int32_t stream_id, std::uint32_t error_code, Exchange* exchange) {

@@ -13,15 +13,19 @@
 #include <string_view>
 
 #include "node/listener/exchange.h"
+#include "node/listener/incoming_payload.h"
+#include "node/listener/response_fields.h"
 #include "node/listener/settings_table.h"
 #include "node/listener/splice_pipe.h"
 
 namespace croft::node::listener {
 
+// What of a response waits here at most; a long one whose visitor takes it fast gets the wider
+// window, so that worker and listener need not wait for each other.
 inline constexpr std::int32_t kStreamWindowBytes = 256 * 1024;
+inline constexpr std::int32_t kBulkWindowBytes = 1024 * 1024;
+inline constexpr std::uint32_t kFrameBytesMax = 1024 * 1024;
 inline constexpr std::int32_t kConnectionWindowBytes = 1 << 30;
-inline constexpr std::size_t kResponseHeaderBytesMax = 32 * 1024;
-inline constexpr int kResponseFieldsMax = 128;
 
 class WorkerSession {
  public:
@@ -49,9 +53,9 @@ class WorkerSession {
   // by FeedPiped.
   std::size_t NextIsPayload() const;
   // Whether a large payload has just ended, so that the next bytes are probably another's header.
-  bool AfterPayload() const { return large_payload_ && payload_left_ == 0; }
+  bool AfterPayload() const { return payload_.large_ended(); }
   // Something was read since.
-  void ForgetPayload() { large_payload_ = false; }
+  void ForgetPayload() { payload_.Forget(); }
   // As Feed; the bytes, at most NextIsPayload(), are in the pipe, which is empty afterwards.
   absl::Status FeedPiped(SplicePipe& pipe);
   // Serialises what waits, appending to output(); false when the session is of no more use.
@@ -70,7 +74,7 @@ class WorkerSession {
 
  private:
   friend struct WorkerCallbacks;
-  void OnHeader(Exchange& exchange, std::string_view name, std::string_view value);
+  void WidenIfBulk(Exchange& exchange, std::size_t size);
   void OnPiped(Exchange& exchange, std::size_t size);
   void OnResponseHead(Exchange& exchange, bool end_of_stream);
   void OnClose(std::int32_t stream_id, std::uint32_t error_code, Exchange* exchange);
@@ -84,10 +88,7 @@ class WorkerSession {
   std::int64_t open_streams_ = 0;
   std::int64_t closed_ = 0;
   bool goaway_ = false;
-  // The DATA frame that is being received.
-  std::int32_t payload_stream_ = 0;
-  std::size_t payload_left_ = 0;
-  bool large_payload_ = false;
+  IncomingPayload payload_;
   SplicePipe* piped_ = nullptr;  // during FeedPiped
 };
 

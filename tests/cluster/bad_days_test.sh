@@ -93,13 +93,35 @@ port_taken() {
   python3 -m http.server --bind 127.0.0.1 "$other" > /dev/null 2>&1 &
   holder=$!
   wait_until 10 "a stranger holds the port" curl -s -o /dev/null "http://127.0.0.1:$other/" || return 1
-  croft create site taken bindings="*:$other:taken.example" root=content:a pool=static || return 1
+  exits_with 11 croft create site taken bindings="*:$other:taken.example" root=content:a pool=static --wait=serving || return 1
+  croft set site a state=STARTED --wait=serving || { echo "a site that is not bound there suffers"; return 1; }
   wait_until 10 "the node says so" problem_is "cannot listen on 127.0.0.1:$other" || { croft list nodes; kill "$holder"; return 1; }
   answers 1 a.example / 200 || return 1
   kill "$holder"
   wait_until 40 "it listens once the port is free" eval '! problem_is "cannot listen"' || return 1
   [ "$(curl -s -H 'Host: taken.example' "http://127.0.0.1:$other/")" = "page a" ]
 }
+# A database restored from before most sites were made.
+another_history() {
+  local i
+  for i in $(seq 30); do croft create site "v$i" bindings="*:$port:v$i.example" root=content:a pool=static > /dev/null 2>&1 || return 1; done
+  wait_until 20 "they are served" on_every_node answers v30.example / 200 || return 1
+  sql "DELETE FROM binding b USING resource r WHERE r.type = 6 AND r.uid = b.site_uid AND r.name LIKE 'farms/main/sites/v%';
+       DELETE FROM resource WHERE type = 6 AND name LIKE 'farms/main/sites/v%'; UPDATE head SET epoch = epoch + 1" || return 1
+  for i in 1 2; do
+    wait_until 30 "web$i asks, with the command" resume_command "web$i" || { croft describe node "web$i"; return 1; }
+  done
+  exits_with 12 croft resume node web1 --expect-count 29 || return 1
+  answers 1 v30.example / 200 || return 1
+  $(resume_command web1) || return 1
+  wait_until 30 "they are gone from web1" answers 1 v30.example / 400 || return 1
+  answers 2 v30.example / 200 || return 1
+  $(resume_command web2) || return 1
+  wait_until 30 "they are gone from web2" answers 2 v30.example / 400 || return 1
+  croft list events | grep -q vanishing_accepted || return 1
+  croft set site a state=STARTED --wait=serving && on_every_node answers a.example / 200
+}
+resume_command() { croft describe node "$1" | tr -d '\n' | tr -s ' ' | grep -o 'croft resume node [^ ]* --expect-count 30'; }
 problem_is() { croft list nodes -o csv | grep -q "$1"; }
 disk_full_is_told() { croft describe node web2 | grep -qi 'disk full'; }
 hung_store() {
@@ -137,5 +159,6 @@ check "a node down is listed, not awaited" node_down
 check "a port that is taken: the node says so, serves the rest, and heals" port_taken
 check "disk full: the node serves and says why it cannot apply" disk_full
 check "a hung store hurts only its own content" hung_store
+check "another history: no node lets most sites go unasked" another_history
 if [ "$failures" = 0 ]; then echo "all checks passed"; else echo "$failures checks failed"; fi
 exit $((failures > 0))

@@ -43,7 +43,7 @@ HOMES = {
     r"<grpcpp/|\.grpc\.pb\.h": ["control/api", "control/main.cc", "control/settings", "node/agent", "admin-cli"],
     r"<boost/beast": ["node/listener", "control/gateway"],
     r"<boost/": ["node/agent", "node/listener", "node/worker", "control/gateway"],
-    r"<openssl/": ["control/identity", "control/api", "node/agent", "control/domain", "control/store"],
+    r"<openssl/": ["control/identity", "control/api", "node/agent", "control/domain", "control/store", "admin-cli/server_certificate"],
     r"<yaml-cpp/": ["proto/contract", "node/agent", "admin-cli", "control/identity"],
     r"<spdlog/": ["proto/base"],
     r"<CLI/": ["admin-cli", "control", "node/launcher", "node/agent"],

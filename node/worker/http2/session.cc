@@ -1,20 +1,12 @@
 #include "node/worker/http2/session.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstring>
 #include <utility>
-#include <vector>
 
-#include "node/link/target_codec.h"
-#include "node/worker/handlers/error_pages.h"
 #include "node/worker/handlers/static_files.h"
-#include "node/worker/http/substatus.h"
 #include "proto/base/check.h"
 #include "proto/base/error.h"
-#include "proto/base/log.h"
-#include "proto/contract/url_path.h"
 
 namespace croft::node::worker::http2 {
 namespace {
@@ -23,65 +15,11 @@ using counters::WorkerCounter;
 
 constexpr std::uint32_t kStreamWindowBytes = 256 * 1024;
 constexpr std::int32_t kConnectionWindowBytes = 0x7fffffff;
-// A visitor's headers are at most 16 KiB by the listener's limits; the target's settings come on
-// top.
-constexpr std::size_t kHeaderBytesMax = 96 * 1024;
 constexpr std::size_t kCopiedFrameBytesMax = 64 * 1024;
-constexpr std::size_t kPipedFrameBytesMax = 256 * 1024;
+constexpr std::size_t kPipedFrameBytesMax = 1024 * 1024;
 constexpr std::size_t kFrameHeaderBytes = 9;
 
-nghttp2_nv MakeField(std::string_view name, std::string_view value, std::uint8_t flags) {
-  return {.name = reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
-          .value = reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())),
-          .namelen = name.size(),
-          .valuelen = value.size(),
-          .flags = static_cast<std::uint8_t>(NGHTTP2_NV_FLAG_NO_COPY_NAME |
-                                             NGHTTP2_NV_FLAG_NO_COPY_VALUE | flags)};
-}
-
-// Values that differ from file to file would only push useful ones out of the compression table.
-std::uint8_t FieldFlags(std::string_view name) {
-  const bool differs = name == "last-modified" || name == "content-range";
-  return differs ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE;
-}
-
-void AppendField(std::string& to, std::string_view value) {
-  if (!to.empty()) {
-    to += ", ";
-  }
-  to += value;
-}
-
-http::Method ParseMethod(std::string_view method) {
-  if (method == "GET") {
-    return http::Method::kGet;
-  }
-  return method == "HEAD" ? http::Method::kHead : http::Method::kOther;
-}
-
 }  // namespace
-
-struct Session::Stream {
-  explicit Stream(Session& owner) : session(owner) {}
-
-  Session& session;
-  std::int32_t id = 0;
-  http::Request request;
-  std::string raw_path;
-  std::string target;
-  std::size_t header_bytes = 0;
-  std::size_t targets = 0;
-
-  // Kept until the stream ends: the frames point into them.
-  http::Response response;
-  std::array<char, 12> status{};
-  std::array<char, 12> substatus{};
-  std::array<char, 24> content_length{};
-  std::optional<ResponseBody> body;
-
-  // Last, so destroyed first: it refers to the request.
-  Task<bool> task;
-};
 
 // nghttp2's way in: finds the objects and passes on.
 struct Session::Callbacks {
@@ -94,10 +32,9 @@ struct Session::Callbacks {
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
       return 0;  // trailers
     }
-    auto stream = std::make_unique<Stream>(self);
-    stream->id = frame->hd.stream_id;
-    nghttp2_session_set_stream_user_data(session, stream->id, stream.get());
-    self.streams_.emplace(stream->id, std::move(stream));
+    auto stream = std::make_unique<Stream>(frame->hd.stream_id);
+    nghttp2_session_set_stream_user_data(session, stream->id(), stream.get());
+    self.streams_.emplace(stream->id(), std::move(stream));
     self.context_.counters.Add(WorkerCounter::kRequestsActive);
     return 0;
   }
@@ -107,9 +44,9 @@ struct Session::Callbacks {
                       std::size_t value_size, std::uint8_t /*flags*/, void* user) {
     Stream* stream = FindStream(session, frame->hd.stream_id);
     if (stream != nullptr && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
-      static_cast<Session*>(user)->OnHeader(*stream,
-                                            {reinterpret_cast<const char*>(name), name_size},
-                                            {reinterpret_cast<const char*>(value), value_size});
+      stream->TakeHeader({reinterpret_cast<const char*>(name), name_size},
+                         {reinterpret_cast<const char*>(value), value_size},
+                         static_cast<Session*>(user)->targets_);
     }
     return 0;
   }
@@ -256,108 +193,34 @@ bool Session::Finished() const {
   return !wants || (drained_ && streams_.empty() && nghttp2_session_want_write(session_) == 0);
 }
 
-void Session::OnHeader(Stream& stream, std::string_view name, std::string_view value) {
-  stream.header_bytes += name.size() + value.size() + 32;
-  if (stream.header_bytes > kHeaderBytesMax) {
-    return;
-  }
-  http::Request& request = stream.request;
-  if (name == ":method") {
-    request.method = ParseMethod(value);
-  } else if (name == ":path") {
-    stream.raw_path = value;
-  } else if (name == link::kTargetHeader) {
-    stream.target = value;
-    ++stream.targets;
-  } else if (name == link::kSettingsHeader) {
-    if (const absl::Status defined = targets_.Define(value); !defined.ok()) {
-      log::Warn("worker", "refused a target's settings", {{"err", std::string(defined.message())}});
-    }
-  } else if (name == "range") {
-    AppendField(request.range, value);
-  } else if (name == "if-none-match") {
-    AppendField(request.conditions.if_none_match, value);
-  } else if (name == "if-modified-since") {
-    AppendField(request.conditions.if_modified_since, value);
-  } else if (name == "if-match") {
-    AppendField(request.conditions.if_match, value);
-  } else if (name == "if-unmodified-since") {
-    AppendField(request.conditions.if_unmodified_since, value);
-  } else if (name == "if-range") {
-    AppendField(request.conditions.if_range, value);
-  }
-}
-
 void Session::OnRequest(Stream& stream) {
   context_.counters.Add(WorkerCounter::kRequestsTotal);
   stream.task = Serve(stream);
   stream.task.Start();
 }
 
-// What is wrong with the request before any handler sees it.
-std::optional<http::Response> Session::Refusal(Stream& stream) {
-  http::Request& request = stream.request;
-  if (stream.header_bytes > kHeaderBytesMax) {
-    return handlers::MakeErrorPage(431, http::kNoSubstatus, request.method);
-  }
-  const std::size_t question = stream.raw_path.find('?');
-  contract::UrlPath path =
-      contract::NormalizeUrlPath(std::string_view(stream.raw_path).substr(0, question));
-  // Twice a target means that one of them is the visitor's.
-  if (path.error != contract::UrlPathError::kNone || stream.targets > 1) {
-    return handlers::MakeErrorPage(400, http::kNoSubstatus, request.method);
-  }
-  request.path = std::move(path.path);
-  if (question != std::string::npos) {
-    request.query = stream.raw_path.substr(question);
-  }
-  if (const absl::Status resolved = targets_.Resolve(stream.target, request); !resolved.ok()) {
-    log::Warn("worker", "refused a target", {{"err", std::string(resolved.message())}});
-    return handlers::MakeErrorPage(500, http::kNoSubstatus, request.method);
-  }
-  return std::nullopt;
-}
-
 Task<bool> Session::Serve(Stream& stream) {
-  if (std::optional<http::Response> refusal = Refusal(stream); refusal.has_value()) {
+  if (auto refusal = stream.FinishRequest(targets_); refusal.has_value()) {
     Submit(stream, *std::move(refusal));
     co_return false;
   }
-  http::Response response = co_await handlers::ServeStaticFile(stream.request, context_);
+  http::Response response = co_await handlers::ServeStaticFile(stream.request(), context_);
   Submit(stream, std::move(response));
   co_return true;
 }
 
 void Session::Submit(Stream& stream, http::Response response) {
   CountResponse(response);
-  stream.response = std::move(response);
-  const auto as_text = [](std::span<char> buffer, std::int64_t number) {
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
-    return std::string_view(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-  };
-  std::array<nghttp2_nv, 16> fields;
-  std::size_t count = 0;
-  fields[count++] = MakeField(":status", as_text(stream.status, stream.response.status), 0);
-  for (const http::Header& header : stream.response.headers) {
-    Check(count < fields.size() - 2, "a response has few headers");
-    fields[count++] = MakeField(header.name, header.value, FieldFlags(header.name));
-  }
-  if (stream.response.content_length >= 0) {
-    fields[count++] = MakeField("content-length",
-                                as_text(stream.content_length, stream.response.content_length), 0);
-  }
-  if (stream.response.substatus != http::kNoSubstatus) {
-    fields[count++] =
-        MakeField(link::kSubstatusHeader, as_text(stream.substatus, stream.response.substatus), 0);
-  }
+  stream.SetResponse(std::move(response));
+  const std::span<const nghttp2_nv> fields = stream.MakeFields();
   nghttp2_data_provider provider{};
   provider.source.ptr = &stream;
   provider.read_callback = &Callbacks::ReadBody;
-  const bool has_body = !stream.response.body.pieces.empty();
+  const bool has_body = !stream.response().body.pieces.empty();
   if (has_body) {
-    stream.body.emplace(std::move(stream.response.body), context_.waits, context_.counters);
+    stream.body.emplace(std::move(stream.response().body), context_.waits, context_.counters);
   }
-  nghttp2_submit_response(session_, stream.id, fields.data(), count,
+  nghttp2_submit_response(session_, stream.id(), fields.data(), fields.size(),
                           has_body ? &provider : nullptr);
   wake_();
 }
@@ -385,7 +248,7 @@ ssize_t Session::ReadBody(Stream& stream, std::size_t length, std::uint32_t* fla
       piped ? body.TakePiped(length)
             : body.Fill(out_->Reserve(kFrameHeaderBytes + length) + kFrameHeaderBytes, length);
   if (n == ResponseBody::kWait) {
-    body.Await([this, id = stream.id] {
+    body.Await([this, id = stream.id()] {
       nghttp2_session_resume_data(session_, id);
       wake_();
     });

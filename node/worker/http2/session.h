@@ -1,6 +1,6 @@
 // The HTTP/2 side of one connection from the listener: frames in, requests to the handler, frames
-// out. It knows no socket: connection.h moves the bytes. Loop thread only. nghttp2 lives here
-// alone.
+// out. It knows no socket: connection.h moves the bytes. nghttp2 lives here and in stream.h alone.
+// Loop thread only.
 #pragma once
 
 #include <absl/status/status.h>
@@ -9,21 +9,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "node/worker/handlers/context.h"
-#include "node/worker/http/request.h"
 #include "node/worker/http/response.h"
 #include "node/worker/http2/output_buffer.h"
-#include "node/worker/http2/response_body.h"
+#include "node/worker/http2/stream.h"
+#include "node/worker/store/file_pipe.h"
 #include "node/worker/store/stores.h"
 #include "node/worker/target_table.h"
-#include "node/worker/task.h"
 
 namespace croft::node::worker::http2 {
 
@@ -58,12 +54,9 @@ class Session {
   bool Finished() const;
 
  private:
-  struct Stream;
   struct Callbacks;
 
   Task<bool> Serve(Stream& stream);
-  std::optional<http::Response> Refusal(Stream& stream);
-  void OnHeader(Stream& stream, std::string_view name, std::string_view value);
   void OnRequest(Stream& stream);
   void Submit(Stream& stream, http::Response response);
   void CountResponse(const http::Response& response);

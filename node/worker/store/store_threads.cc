@@ -31,7 +31,15 @@ StoreThreads::StoreThreads(std::string name, Limits limits, const Clock& clock,
       probe_interval_(limits.probe_interval) {}
 
 bool StoreThreads::Submit(std::shared_ptr<Job> job, Kind kind) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const bool taken = SubmitLocked(std::move(job), kind);
+  const News news = std::exchange(news_, {});
+  lock.unlock();
+  Tell(news);
+  return taken;
+}
+
+bool StoreThreads::SubmitLocked(std::shared_ptr<Job> job, Kind kind) {
   const Time now = clock_.Monotonic();
   if (kind == Kind::kRequest) {
     if (UpdateHung(now)) {
@@ -54,8 +62,25 @@ bool StoreThreads::Submit(std::shared_ptr<Job> job, Kind kind) {
 }
 
 bool StoreThreads::IsHung() {
-  const std::lock_guard lock(mutex_);
-  return UpdateHung(clock_.Monotonic());
+  std::unique_lock lock(mutex_);
+  const bool hung = UpdateHung(clock_.Monotonic());
+  const News news = std::exchange(news_, {});
+  lock.unlock();
+  Tell(news);
+  return hung;
+}
+
+void StoreThreads::Tell(const News& news) const {
+  if (news.thread_error != 0) {
+    log::Warn("worker", "cannot start a thread for a file store",
+              {{"store", name_}, {"err", std::to_string(news.thread_error)}});
+  }
+  if (news.hangs) {
+    log::Warn("worker", "file store does not answer; its content gets 503", {{"store", name_}});
+  }
+  if (news.answers) {
+    log::Info("worker", "file store answers again", {{"store", name_}});
+  }
 }
 
 void StoreThreads::SetStall(std::chrono::milliseconds stall) {
@@ -68,7 +93,7 @@ bool StoreThreads::UpdateHung(Time now) {
     hung_ = true;
     probe_interval_ = limits_.probe_interval;
     next_probe_ = now + probe_interval_;
-    log::Warn("worker", "file store does not answer; its content gets 503", {{"store", name_}});
+    news_.hangs = true;
   }
   return hung_;
 }
@@ -104,8 +129,7 @@ void StoreThreads::StartThread() {
   const int error = pthread_create(&thread, &attributes, &StoreThreads::ThreadMain, start.get());
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    log::Warn("worker", "cannot start a thread for a file store",
-              {{"store", name_}, {"err", std::to_string(error)}});
+    news_.thread_error = error;
     return;
   }
   static_cast<void>(start.release());  // the thread's from here on
@@ -128,6 +152,11 @@ void StoreThreads::Serve(std::size_t slot) {
     job.reset();
     lock.lock();
     FinishJob(slot);
+    if (const News news = std::exchange(news_, {}); news.answers) {
+      lock.unlock();
+      Tell(news);
+      lock.lock();
+    }
   }
 }
 
@@ -159,7 +188,7 @@ void StoreThreads::FinishJob(std::size_t slot) {
   counters_.Add(counters::StoreCounter::kThreadsBusy, -1);
   if (hung_) {
     hung_ = false;
-    log::Info("worker", "file store answers again", {{"store", name_}});
+    news_.answers = true;
   }
 }
 

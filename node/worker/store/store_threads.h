@@ -61,9 +61,18 @@ class StoreThreads : public std::enable_shared_from_this<StoreThreads> {
     Time since;
   };
 
+  // What is to be logged, without the lock: a log may block.
+  struct News {
+    bool hangs = false;
+    bool answers = false;
+    int thread_error = 0;  // of pthread_create
+  };
+
   static void* ThreadMain(void* argument);
   void Serve(std::size_t slot);
+  void Tell(const News& news) const;
   // All with the lock held:
+  bool SubmitLocked(std::shared_ptr<Job> job, Kind kind);
   bool UpdateHung(Time now);
   void WakeOrStart(Time now);
   void StartThread();
@@ -89,6 +98,7 @@ class StoreThreads : public std::enable_shared_from_this<StoreThreads> {
   Time last_progress_;
   Time next_probe_;
   std::chrono::milliseconds probe_interval_;
+  News news_;
 };
 
 }  // namespace croft::node::worker::store

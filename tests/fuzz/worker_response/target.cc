@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   croft::Check(
       exchange.header.empty() || exchange.header.substr(exchange.header.size() - 2) == "\r\n",
       "whole lines");
-  croft::Check(exchange.body.size() <= static_cast<std::size_t>(kStreamWindowBytes), "a window");
+  croft::Check(exchange.body.size() <= static_cast<std::size_t>(kBulkWindowBytes), "a window");
   croft::Check(!exchange.head_done || (exchange.status >= 200 && exchange.status <= 599),
                "a status");
   return 0;

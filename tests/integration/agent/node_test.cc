@@ -1,7 +1,11 @@
 // A whole node of real processes, with control spoken for by the test: what must go on whoever
 // dies.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +17,7 @@
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "node/counters/catalogue.h"
+#include "proto/base/unique_fd.h"
 #include "tests/integration/agent/running_node.h"
 #include "tests/integration/agent/small_control.h"
 
@@ -87,14 +92,14 @@ class NodeTest : public testing::Test {
     control_.Put(v1::POOL, kPoolUid, &pool);
     PutSite(kSiteUid, "a");
   }
-  std::int64_t PutSite(std::int64_t uid, const std::string& name) {
+  std::int64_t PutSite(std::int64_t uid, const std::string& name, std::uint16_t port = 0) {
     croft::v1::Site site;
     site.set_name("farms/main/sites/" + name);
     site.set_organization("organizations/root");
     croft::v1::Binding& binding = *site.add_bindings();
     binding.set_protocol(croft::v1::HTTP);
     binding.set_ip("*");
-    binding.set_port(port_);
+    binding.set_port(port != 0 ? port : port_);
     binding.set_host(name + ".example");
     croft::v1::Application& application = *site.add_applications();
     application.set_path("/");
@@ -142,6 +147,24 @@ TEST_F(NodeTest, EnrolsOnceAndServesWhatControlSends) {
   EXPECT_TRUE(Serves("b.example"));
   EXPECT_TRUE(Eventually([&] { return control_.hellos() >= 2; }));
   EXPECT_EQ(control_.enrolments(), 1);
+}
+
+TEST_F(NodeTest, WarnsOfAJoinTokenThatEverybodyCanRead) {
+  struct Case {
+    mode_t mode;
+    bool warns;
+  };
+  for (const Case& c : {Case{0644, true}, Case{0640, false}}) {
+    RunningNode node;
+    const std::string token = node.WriteFile("token", "x\n");
+    ASSERT_EQ(::chmod(token.c_str(), c.mode), 0);
+    node.Configure("control: " + control_.address());
+    node.Configure("ca_file: " + token);
+    node.Configure("join_token_file: " + token);
+    node.Start();
+    EXPECT_TRUE(Eventually([&] { return node.log().find("cannot enrol") != std::string::npos; }));
+    EXPECT_EQ(node.log().find("join token can be read") != std::string::npos, c.warns) << c.mode;
+  }
 }
 
 TEST_F(NodeTest, FailsNoRequestAndKeepsItsWorkersWhenTheAgentIsKilled) {
@@ -275,6 +298,52 @@ TEST_F(NodeTest, ClosesAnEndpointThatNoBindingNames) {
   EXPECT_TRUE(Eventually([&] { return Get(port_, "a.example", "/").status == 0; }));
   PutSite(kSiteUid, "a");
   EXPECT_TRUE(Serves());
+}
+
+TEST_F(NodeTest, TellsWithTheRevisionItServesWhereItCannotListen) {
+  ASSERT_NO_FATAL_FAILURE(StartServing());
+  const UniqueFd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(taken.get(), 1), 0);
+  ASSERT_EQ(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::uint16_t port = ntohs(address.sin_port);
+
+  const std::int64_t revision = PutSite(5, "b", port);
+  ASSERT_TRUE(Eventually([&] { return control_.serving() == revision; }));
+  EXPECT_THAT(control_.missing_endpoints(), testing::Contains("*:" + std::to_string(port)));
+  EXPECT_THAT(control_.problem(), testing::HasSubstr("cannot listen on 127.0.0.1:"));
+  EXPECT_TRUE(Serves());
+
+  ASSERT_EQ(::shutdown(taken.get(), SHUT_RDWR), 0);
+  ASSERT_TRUE(Eventually([&] { return control_.missing_endpoints().empty(); }));
+  EXPECT_EQ(control_.serving(), revision);
+  EXPECT_EQ(control_.problem(), "");
+  EXPECT_EQ(Get(port, "b.example", "/").status, 200);
+}
+
+TEST_F(NodeTest, AsksBeforeMostSitesVanishWithAnotherHistoryAndObeysTheAnswer) {
+  for (std::int64_t uid = 10; uid < 22; ++uid) {
+    PutSite(uid, "s" + std::to_string(uid));
+  }
+  node_.Start();
+  ASSERT_TRUE(Serves("s21.example"));
+  control_.BeginAnotherHistory();
+  PutEstate();
+  ASSERT_TRUE(Eventually([&] { return control_.vanishing().sites() == 12; }));
+  EXPECT_EQ(control_.vanishing().held(), 13);
+  ASSERT_TRUE(Eventually([&] { return control_.HasEvent("sites_would_vanish"); }));
+  const std::string way_out = "croft resume node farms/main/nodes/web1 --expect-count 12";
+  EXPECT_TRUE(Eventually([&] { return control_.problem().find(way_out) != std::string::npos; }));
+  EXPECT_EQ(Get(port_, "s21.example", "/").status, 200);
+
+  control_.Accept(control_.vanishing());
+  EXPECT_TRUE(Eventually([&] { return Get(port_, "s21.example", "/").status == 400; }));
+  EXPECT_TRUE(Eventually([&] { return control_.serving() == 4; }));
+  EXPECT_TRUE(Serves());
+  EXPECT_EQ(control_.vanishing().sites(), 0);
 }
 
 TEST_F(NodeTest, CountsRequestsAcrossAListenersDeath) {

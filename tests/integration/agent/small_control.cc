@@ -18,8 +18,6 @@ namespace croft::node::agent {
 namespace identity = croft::control::identity;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kEpoch = 77;
-
 bool Eventually(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!holds()) {
@@ -43,8 +41,12 @@ struct SmallControl::State {
   bool stopping = false;
   std::map<std::pair<int, std::int64_t>, v1::Record> records;
   std::int64_t revision = 0;
+  std::uint64_t epoch = 77;
+  bool knows_history = true;
+  croft::v1::VanishingSites accepted, vanishing;
   std::int64_t enrolments = 0, applied = 0, serving = 0, hellos = 0;
   std::string problem;
+  std::vector<std::string> missing;
   std::vector<v1::RecordResult> refused;
   std::vector<v1::EventReport> events;
   std::map<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>, std::vector<std::int64_t>>
@@ -98,16 +100,8 @@ class SmallControl::Services final {
       if (!stream->Read(&first) || !first.has_hello()) {
         return {grpc::StatusCode::INVALID_ARGUMENT, "hello comes first"};
       }
-      v1::ControlMessage welcome;
-      const bool empty = first.hello().position().epoch() != kEpoch;
-      welcome.mutable_welcome()->set_mode(empty ? v1::Welcome::SNAPSHOT : v1::Welcome::DELTA);
-      welcome.mutable_welcome()->set_epoch(kEpoch);
-      welcome.mutable_welcome()->set_report_interval_ms(100);
-      welcome.mutable_welcome()->set_known_history(true);
-      {
-        const std::lock_guard lock(state_.mutex);
-        state_.hellos += 1;
-      }
+      const v1::ControlMessage welcome = Meet(first.hello());
+      const bool empty = welcome.welcome().mode() == v1::Welcome::SNAPSHOT;
       stream->Write(welcome);
       bool open = true;
       std::jthread reader([&] {
@@ -125,9 +119,26 @@ class SmallControl::Services final {
     }
 
    private:
-    static v1::Position PositionOf(std::int64_t revision) {
+    // Notes the hello; returns the welcome.
+    v1::ControlMessage Meet(const v1::Hello& hello) {
+      const std::lock_guard lock(state_.mutex);
+      state_.hellos += 1;
+      state_.vanishing = hello.vanishing();
+      const bool empty = hello.position().epoch() != state_.epoch;
+      v1::ControlMessage message;
+      v1::Welcome& welcome = *message.mutable_welcome();
+      welcome.set_mode(empty ? v1::Welcome::SNAPSHOT : v1::Welcome::DELTA);
+      welcome.set_epoch(state_.epoch);
+      welcome.set_report_interval_ms(100);
+      welcome.set_known_history(state_.knows_history);
+      *welcome.mutable_accepted_vanishing() = state_.accepted;
+      return message;
+    }
+
+    // REQUIRES: mutex is held.
+    v1::Position PositionOf(std::int64_t revision) {
       v1::Position position;
-      position.set_epoch(kEpoch);
+      position.set_epoch(state_.epoch);
       position.set_revision(revision);
       position.set_tag(static_cast<std::uint64_t>(revision) + 1000);
       return position;
@@ -171,7 +182,7 @@ class SmallControl::Services final {
     // Sends what the node lacks, delta by delta, until the stream ends or control stops.
     void Feed(Stream& stream, v1::Position position, const bool& open) {
       std::unique_lock lock(state_.mutex);
-      while (open && !state_.stopping) {
+      while (open && !state_.stopping && position.epoch() == state_.epoch) {
         if (state_.revision == position.revision()) {
           state_.wake.wait_for(lock, milliseconds(100));
           continue;
@@ -199,6 +210,11 @@ class SmallControl::Services final {
       } else if (message.has_marks()) {
         state_.serving = message.marks().serving_revision();
         state_.problem = message.marks().problem();
+        state_.vanishing = message.marks().vanishing();
+        state_.missing.clear();
+        for (const croft::v1::MissingEndpoint& endpoint : message.marks().missing_endpoints()) {
+          state_.missing.push_back(endpoint.ip() + ":" + std::to_string(endpoint.port()));
+        }
       } else if (message.has_event()) {
         state_.events.push_back(message.event());
       } else if (message.has_counters()) {
@@ -257,6 +273,20 @@ std::string SmallControl::address() const { return "127.0.0.1:" + std::to_string
 
 const std::string& SmallControl::ca() const { return state_->authority.certificate; }
 
+void SmallControl::BeginAnotherHistory() {
+  const std::lock_guard lock(state_->mutex);
+  state_->epoch += 1;
+  state_->knows_history = false;
+  state_->records.clear();
+  state_->revision = 0;
+  state_->wake.notify_all();
+}
+
+void SmallControl::Accept(const croft::v1::VanishingSites& vanishing) {
+  const std::lock_guard lock(state_->mutex);
+  state_->accepted = vanishing;
+}
+
 std::int64_t SmallControl::Put(v1::RecordType type, std::int64_t uid,
                                const google::protobuf::Message* body) {
   const std::lock_guard lock(state_->mutex);
@@ -288,6 +318,14 @@ std::int64_t SmallControl::serving() const {
 std::string SmallControl::problem() const {
   const std::lock_guard lock(state_->mutex);
   return state_->problem;
+}
+std::vector<std::string> SmallControl::missing_endpoints() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->missing;
+}
+croft::v1::VanishingSites SmallControl::vanishing() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->vanishing;
 }
 std::int64_t SmallControl::hellos() const {
   const std::lock_guard lock(state_->mutex);

@@ -33,6 +33,9 @@ class SmallControl {
   std::string node() const { return "farms/main/nodes/web1"; }
 
   // Puts a record into the next delta (a null message deletes); returns its revision.
+  // Another database: no record, and no memory of what the node holds. Ends every stream.
+  void BeginAnotherHistory();
+  void Accept(const croft::v1::VanishingSites& vanishing);
   std::int64_t Put(v1::RecordType type, std::int64_t uid, const google::protobuf::Message* body);
 
   // What the node has told on any stream.
@@ -40,6 +43,9 @@ class SmallControl {
   std::int64_t applied() const;
   std::int64_t serving() const;
   std::string problem() const;
+  croft::v1::VanishingSites vanishing() const;
+  // "*:80" for each, as last told.
+  std::vector<std::string> missing_endpoints() const;
   std::int64_t hellos() const;
   std::vector<v1::RecordResult> refused() const;
   bool HasEvent(const std::string& kind) const;

@@ -134,8 +134,11 @@ class FakeNode {
   }
   ~FakeNode() { context_.TryCancel(); }
 
-  void Hello() {
+  void Hello(const v1::VanishingSites& vanishing = {}) {
     node::v1::NodeMessage message;
+    if (vanishing.sites() > 0) {
+      *message.mutable_hello()->mutable_vanishing() = vanishing;
+    }
     message.mutable_hello()->set_schema_level(1);
     message.mutable_hello()->set_version("test");
     stream_->Write(message);
@@ -150,6 +153,7 @@ class FakeNode {
       }
       if (message.has_welcome()) {
         mode_ = message.welcome().mode();
+        accepted_ = message.welcome().accepted_vanishing();
       }
       for (const node::v1::Record& record : message.batch().records()) {
         v1::Site site;
@@ -187,6 +191,7 @@ class FakeNode {
   }
 
   node::v1::Welcome::Mode mode() const { return mode_; }
+  const v1::VanishingSites& accepted() const { return accepted_; }
   const std::string& last_site() const { return last_site_; }
 
  private:
@@ -207,6 +212,7 @@ class FakeNode {
       stream_;
   std::int64_t revision_ = 0;
   node::v1::Welcome::Mode mode_ = node::v1::Welcome::MODE_UNSPECIFIED;
+  v1::VanishingSites accepted_;
   std::string last_site_;
 };
 
@@ -275,6 +281,38 @@ TEST_F(ControlNodes, EnrolConnectSnapshotWaitCountersAndDeletion) {
   MakeToken(enrolled.name);  // makes it again
   FakeNode namesake(control_, enrolled);
   EXPECT_EQ(namesake.Finish().error_code(), StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(ControlNodes, WhatWouldVanishIsAcceptedByItsNumberAlone) {
+  const EnrolledNode node = EnrollNode(web1_);
+  const std::int64_t revision = CreateSite("shop");
+  const auto resume = [&](int count) {
+    v1::Node answer;
+    return client_->Call<v1::ResumeNodeRequest>(
+        "croft.v1.NodeService/ResumeNode",
+        "name: '" + web1_ + "' expected_count: " + std::to_string(count), answer);
+  };
+  EXPECT_EQ(resume(12).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  v1::VanishingSites vanishing;
+  vanishing.set_epoch(5);
+  vanishing.set_sites(12);
+  vanishing.set_held(13);
+  FakeNode first(control_, node);
+  first.Hello(vanishing);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (GetNode(web1_).status().vanishing().sites() != 12) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  }
+  const grpc::Status refused = resume(11);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(refused.error_message().find("croft resume node " + web1_ + " --expect-count 12"),
+            std::string::npos);
+  EXPECT_TRUE(resume(12).ok());
+  FakeNode second(control_, node);
+  second.Hello(vanishing);
+  ASSERT_TRUE(second.ReadUntil(revision));
+  EXPECT_EQ(second.accepted().epoch(), 5U);
+  EXPECT_EQ(second.accepted().sites(), 12);
 }
 
 TEST_F(ControlNodes, JoinTokenWorksOnceAndABadRequestDoesNotUseItUp) {
@@ -388,7 +426,16 @@ TEST_F(ControlNodes, WhatWasAcknowledgedIsThereAfterKill9AndTheNodeGoesOn) {
   std::string said;
   EXPECT_NE(control_.RunSecond(said), 0);
   EXPECT_NE(said.find("another croft-control"), std::string::npos) << said;
-  control_.Kill();
+  {
+    FakeNode before(control_, enrolled);
+    before.Hello();
+    ASSERT_TRUE(before.ReadUntil(last));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (GetNode(web1_).status().connection() != v1::NodeStatus::CONNECTED) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    }
+    control_.Kill();
+  }
   control_.Start();
   EXPECT_EQ(control_.token(), token);
   EXPECT_EQ(control_.ca(), ca);
@@ -399,6 +446,7 @@ TEST_F(ControlNodes, WhatWasAcknowledgedIsThereAfterKill9AndTheNodeGoesOn) {
                                                "parent: '" + farm_ + "'", sites)
                   .ok());
   EXPECT_EQ(sites.sites_size(), 20);
+  EXPECT_EQ(GetNode(web1_).status().connection(), v1::NodeStatus::LOST);
   FakeNode node(control_, enrolled);
   node.Hello();
   EXPECT_TRUE(node.ReadUntil(last));

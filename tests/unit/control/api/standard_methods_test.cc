@@ -30,10 +30,10 @@ TEST(StandardMethods, EveryTypeHasItsVerbsAndNoOtherMethodIsTakenForOne) {
       {ResourceType::kStore, "CGLUD"}, {ResourceType::kPool, "CGLUD"},
       {ResourceType::kSite, "CGLUD"},  {ResourceType::kAccount, "CGLUD"}};
   EXPECT_EQ(verbs, expected);
-  EXPECT_EQ(
-      others,
-      "CreateJoinToken ExplainUrl ImportAccounts ListChanges WaitForRevision ListCounters Top "
-      "ListEvents Connect Enroll ");
+  EXPECT_EQ(others,
+            "CreateJoinToken ResumeNode ExplainUrl ImportAccounts ListChanges WaitForRevision "
+            "ListCounters Top "
+            "ListEvents Connect Enroll ");
 }
 
 TEST(StandardMethods, FingerprintTellsRequestsApartAndDoesNotDependOnMapOrder) {

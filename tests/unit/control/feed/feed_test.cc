@@ -239,6 +239,31 @@ TEST_F(FeedTest, AnUnknownTagGetsASnapshotAndALaterRevisionWaits) {
   EXPECT_EQ(ahead.position.revision(), Revision());
 }
 
+TEST_F(FeedTest, ANodeOfAnotherHistoryIsToldWhatMayVanish) {
+  ConnectSynced(0);
+  clock_.Advance(options_.marks_interval);
+  feed_->Step();
+  v1::VanishingSites accepted;
+  accepted.set_epoch(7);
+  accepted.set_sites(12);
+  ASSERT_TRUE(store_.AcceptVanishing(nodes_[0].node_uid, accepted).ok());
+  node::v1::Hello hello;
+  hello.mutable_position()->set_epoch(99);
+  hello.mutable_position()->set_revision(1);
+  *hello.mutable_vanishing() = accepted;
+  const Link link = Connect(0, hello);
+  feed_->Step();
+  ASSERT_FALSE(link.transport->messages.empty());
+  const Welcome& welcome = link.transport->messages.front().welcome();
+  EXPECT_FALSE(welcome.known_history());
+  EXPECT_EQ(welcome.accepted_vanishing().sites(), 12);
+  clock_.Advance(options_.marks_interval);
+  feed_->Step();
+  v1::NodeStatus status;
+  ASSERT_TRUE(status.ParseFromString(store_.ReadMarks(0)->front().status));
+  EXPECT_EQ(status.vanishing().sites(), 12);
+}
+
 TEST_F(FeedTest, AHistoryThatChangesClosesEveryStream) {
   const auto saved = store_.Save();
   WriteSite("lost");
@@ -351,6 +376,56 @@ TEST_F(FeedTest, ARefusedRecordFailsTheWaitWithItsReason) {
   EXPECT_EQ((*answer)->nodes(0).reason(), "site1: site.bindings[0].port: too high");
   ASSERT_EQ(reports_.size(), 1U);
   EXPECT_EQ(reports_[0].event().kind(), "record_quarantined");
+}
+
+TEST_F(FeedTest, ASiteBoundWhereANodeCannotListenFailsTheWaitAndNoOther) {
+  Link link = ConnectSynced(0);
+  const auto write = [&](const std::string& name, std::uint32_t port, v1::DesiredState state) {
+    v1::Site site;
+    site.set_name("farms/main/sites/" + name);
+    site.set_state(state);
+    site.add_bindings()->set_ip("*");
+    site.mutable_bindings(0)->set_port(port);
+    Write(ResourceType::kSite, site.name(), site.SerializeAsString());
+    Run({&link});
+  };
+  const auto serve = [&](bool healed) {
+    node::v1::NodeMessage message;
+    message.mutable_marks()->set_applied_revision(Revision());
+    message.mutable_marks()->set_serving_revision(Revision());
+    if (!healed) {
+      v1::MissingEndpoint& missing = *message.mutable_marks()->add_missing_endpoints();
+      missing.set_ip("*");
+      missing.set_port(81);
+      missing.set_reason("cannot listen on 0.0.0.0:81: in use");
+    }
+    feed_->OnMessage(link.session, message);
+    feed_->Step();
+  };
+  struct Case {
+    std::string site;
+    std::uint32_t port;
+    v1::DesiredState state;
+    bool healed;
+    bool reached;
+  };
+  for (const Case& c :
+       {Case{"other", 80, v1::STARTED, false, true}, Case{"there", 81, v1::STARTED, false, false},
+        Case{"stopped", 81, v1::STOPPED, false, true},
+        Case{"healed", 81, v1::STARTED, true, true}}) {
+    write(c.site, c.port, c.state);
+    const auto applied = Wait(v1::APPLIED);
+    const auto serving = Wait(v1::SERVING);
+    serve(c.healed);
+    ASSERT_TRUE(*applied && *serving) << c.site;
+    EXPECT_TRUE((*applied)->reached()) << c.site;
+    EXPECT_EQ((*serving)->reached(), c.reached) << c.site;
+    if (!c.reached) {
+      EXPECT_EQ((*serving)->nodes(0).outcome(), v1::NodeProgress::REFUSED);
+      EXPECT_EQ((*serving)->nodes(0).reason(),
+                "farms/main/sites/there: cannot listen on 0.0.0.0:81: in use");
+    }
+  }
 }
 
 TEST_F(FeedTest, ARefusedRecordComesAgainOnRequestAndAfterAnUpgrade) {

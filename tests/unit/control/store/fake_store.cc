@@ -194,6 +194,30 @@ absl::StatusOr<std::vector<v1::Change>> FakeStore::ListChanges(std::int64_t befo
   return changes;
 }
 
+absl::StatusOr<std::vector<StoredResource>> FakeStore::ListWritten(std::int64_t revision,
+                                                                   ResourceType type, int limit) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::vector<StoredResource> written;
+  const auto logged = (*state)->changes.find(revision);
+  if (logged == (*state)->changes.end()) {
+    return written;
+  }
+  for (const v1::ChangedResource& changed : logged->second.change.resources()) {
+    const auto name = (*state)->names.find(changed.name());
+    if (name == (*state)->names.end() || std::ssize(written) == limit) {
+      continue;
+    }
+    const StoredResource& row = (*state)->rows.at(name->second);
+    if (row.type == type) {
+      written.push_back(WithOrganization(**state, row));
+    }
+  }
+  return written;
+}
+
 absl::StatusOr<FeedHead> FakeStore::GetHead() {
   const auto state = Current();
   if (!state.ok()) {

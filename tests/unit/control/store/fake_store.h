@@ -35,6 +35,7 @@ class FakeStore final : public Store {
     std::map<std::string, RowKey, std::less<>> names;  // live ones
     std::map<std::pair<std::int64_t, std::string>, std::int64_t> bindings;
     std::map<RowKey, std::vector<std::string>> references;
+    std::map<std::pair<std::int64_t, std::string>, std::string> homes;  // live accounts' names
     std::map<std::int64_t, std::int64_t> home_slots;
     std::map<std::int64_t, LoggedChange> changes;  // by revision
     std::map<std::pair<std::string, std::string>, KnownRequest> requests;
@@ -69,6 +70,8 @@ class FakeStore final : public Store {
                                                           std::string_view request_id) override;
   absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
                                                       std::string_view resource) override;
+  absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
+                                                          int limit) override;
   absl::StatusOr<FeedHead> GetHead() override;
   absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) override;
   absl::StatusOr<node::v1::Position> ReadDelta(
@@ -82,6 +85,7 @@ class FakeStore final : public Store {
   absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) override;
   absl::Status WriteMarks(const std::vector<NodeMarks>& marks) override;
   absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) override;
+  absl::Status AcceptVanishing(std::int64_t node_uid, const v1::VanishingSites& accepted) override;
   absl::Status InsertJoinToken(std::string_view hash, std::string_view node,
                                std::chrono::system_clock::time_point expires) override;
   absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,

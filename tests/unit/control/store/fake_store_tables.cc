@@ -13,10 +13,23 @@ absl::Status FakeStore::WriteMarks(const std::vector<NodeMarks>& marks) {
   }
   const std::lock_guard lock(mutex_);
   for (const NodeMarks& mark : marks) {
-    marks_[mark.node_uid] = mark;
+    NodeMarks& kept = marks_[mark.node_uid];
+    const v1::VanishingSites accepted = kept.accepted;
+    kept = mark;
+    kept.accepted = accepted;
   }
   notify_pending_ = true;
   notified_.notify_all();
+  return absl::OkStatus();
+}
+
+absl::Status FakeStore::AcceptVanishing(std::int64_t node_uid, const v1::VanishingSites& accepted) {
+  const std::lock_guard lock(mutex_);
+  const auto found = marks_.find(node_uid);
+  if (found == marks_.end()) {
+    return Error(absl::StatusCode::kNotFound, "node {} has not connected yet", node_uid);
+  }
+  found->second.accepted = accepted;
   return absl::OkStatus();
 }
 

@@ -142,6 +142,11 @@ void FakeTransaction::Note(const StoredResource& row, std::string_view action) {
 absl::Status FakeTransaction::Insert(const StoredResource& row) {
   const StoredResource stamped = Stamped(row, nullptr);
   const absl::Status status = Do([stamped](State& state) {
+    const std::pair home(stamped.store_uid, stamped.home_path);
+    const auto holder = state.homes.find(home);
+    if (holder != state.homes.end() && !state.names.contains(stamped.name)) {
+      return HomeTaken(stamped.home_path, holder->second);
+    }
     if (!state.names.emplace(stamped.name, KeyOf(stamped)).second) {
       return NameTaken(stamped.name);
     }
@@ -153,6 +158,9 @@ absl::Status FakeTransaction::Insert(const StoredResource& row) {
       }
     }
     state.rows[KeyOf(stamped)] = stamped;
+    if (!stamped.home_path.empty()) {
+      state.homes[home] = stamped.name;
+    }
     return absl::OkStatus();
   });
   if (status.ok()) {
@@ -197,6 +205,7 @@ absl::Status FakeTransaction::Delete(const StoredResource& row) {
     }
     current = stamped;
     state.names.erase(stamped.name);
+    std::erase_if(state.homes, [&](const auto& home) { return home.second == stamped.name; });
     state.references.erase(KeyOf(stamped));
     if (stamped.type == ResourceType::kSite) {
       std::erase_if(state.bindings, [&](const auto& b) { return b.second == stamped.uid; });

@@ -203,6 +203,21 @@ TEST_F(PgStoreTest, KilledConnectionsAreReplacedUnseen) {
   EXPECT_TRUE(store_->WaitForNotify(std::chrono::seconds(5)).value());
 }
 
+TEST_F(PgStoreTest, ANodeIsConnectedAsLongAsItsInstanceLives) {
+  const Estate estate = MakeEstate(*store_);
+  const auto row = Insert(*store_, estate, ResourceType::kNode, "n");
+  const auto other = Open();
+  ASSERT_TRUE(store_->WaitForNotify(std::chrono::milliseconds(1)).ok());
+  ASSERT_TRUE(store_->WriteMarks({{.node_uid = row.uid, .connected = true}}).ok());
+  EXPECT_TRUE(store_->ReadMarks(0)->front().connected);
+  EXPECT_TRUE(other->ReadMarks(0)->front().connected);
+  store_.reset();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (other->ReadMarks(0)->front().connected) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  }
+}
+
 TEST_F(PgStoreTest, ATransactionWhoseConnectionDiesLeavesNothing) {
   const Estate estate = MakeEstate(*store_);
   auto t = store_->Begin().value();

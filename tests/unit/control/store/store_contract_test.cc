@@ -223,6 +223,30 @@ TEST_P(StoreContract, ABindingBelongsToOneSiteOfTheFarm) {
   EXPECT_EQ(store_->FindBinding(estate_.main, Key("y.example")).value(), b.uid);
 }
 
+TEST_P(StoreContract, AHomeBelongsToOneAccount) {
+  const auto place = Insert(*store_, estate_, ResourceType::kStore, "content");
+  const auto add = [&](const std::string& id, const std::string& path) {
+    auto t = store_->Begin().value();
+    auto row = MakeRow(*t, ResourceType::kAccount, "farms/main/accounts/" + id, estate_.main,
+                       estate_.root);
+    row.store_uid = place.uid;
+    row.home_path = path;
+    const absl::Status status = t->Insert(row);
+    return status.ok() ? t->Commit({}).status() : status;
+  };
+  ASSERT_TRUE(add("a", "x/y").ok());
+  ASSERT_TRUE(add("b", "x/z").ok());
+  const absl::Status taken = add("c", "x/y");
+  EXPECT_TRUE(absl::IsAlreadyExists(taken)) << taken;
+  EXPECT_EQ(contract::FindDetail(taken)->reason(), "HOME_TAKEN");
+  EXPECT_EQ(contract::FindDetail(taken)->resource(), "farms/main/accounts/a");
+  EXPECT_EQ(contract::FindDetail(add("a", "x/y"))->reason(), "NAME_TAKEN");
+  InTransaction(*store_, [&](Transaction& t) {
+    EXPECT_TRUE(t.Delete(t.FindForUpdate("farms/main/accounts/a").value().value()).ok());
+  });
+  EXPECT_TRUE(add("c", "x/y").ok());
+}
+
 TEST_P(StoreContract, HomeSlotsAreDrawnOnce) {
   InTransaction(*store_, [&](Transaction& t) {
     EXPECT_EQ(t.UsedHomeSlots(7).value(), 0);
@@ -317,6 +341,30 @@ TEST_P(StoreContract, ChangesTellWhatTheyTouched) {
   EXPECT_EQ(store_->ListChanges(4, 1, "").value()[0].revision(), 3);
 }
 
+TEST_P(StoreContract, ListsWhatAChangeWroteAsItIsNow) {
+  const auto a = Insert(*store_, estate_, ResourceType::kSite, "a");
+  const auto b = Insert(*store_, estate_, ResourceType::kSite, "b");
+  Insert(*store_, estate_, ResourceType::kPool, "p");
+  InTransaction(*store_, [&](Transaction& t) {
+    auto row = t.FindForUpdate(a.name).value().value();
+    row.body = "2";
+    EXPECT_TRUE(t.Update(row).ok());
+    EXPECT_TRUE(t.Delete(t.FindForUpdate(b.name).value().value()).ok());
+  });
+  const auto written = [&](std::int64_t revision) {
+    std::vector<std::string> bodies;
+    const auto rows = store_->ListWritten(revision, ResourceType::kSite, 10).value();
+    for (const StoredResource& row : rows) {
+      bodies.push_back(row.name + " " + row.body);
+    }
+    return bodies;
+  };
+  EXPECT_THAT(written(2), ElementsAre(a.name + " 2"));
+  EXPECT_THAT(written(3), ElementsAre());
+  EXPECT_THAT(written(4), ElementsAre());
+  EXPECT_THAT(written(5), ElementsAre(a.name + " 2"));
+}
+
 TEST_P(StoreContract, PositionsAreKnownByEpochRevisionAndTag) {
   auto position = store_->GetHead()->position;
   EXPECT_NE(position.epoch(), 0U);
@@ -408,6 +456,23 @@ TEST_P(StoreContract, NotifiesOfChangesAndMarks) {
   EXPECT_EQ(read[0].last_contact, mark.last_contact);
   EXPECT_EQ(store_->ReadMarks(estate_.other)->size(), 0U);
   EXPECT_EQ(store_->ReadMarks(0)->size(), 1U);
+}
+
+TEST_P(StoreContract, AnAcceptedNumberStaysWithTheNode) {
+  const auto node = Insert(*store_, estate_, ResourceType::kNode, "n");
+  v1::VanishingSites accepted;
+  accepted.set_epoch(~std::uint64_t{0});
+  accepted.set_sites(17);
+  EXPECT_TRUE(absl::IsNotFound(store_->AcceptVanishing(node.uid, accepted)));
+  NodeMarks marks{.node_uid = node.uid, .node = node.name, .farm_uid = estate_.main};
+  ASSERT_TRUE(store_->WriteMarks({marks}).ok());
+  ASSERT_TRUE(store_->AcceptVanishing(node.uid, accepted).ok());
+  marks.applied_revision = 3;
+  ASSERT_TRUE(store_->WriteMarks({marks}).ok());
+  const auto read = store_->ReadMarks(estate_.main).value();
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0].accepted.epoch(), accepted.epoch());
+  EXPECT_EQ(read[0].accepted.sites(), 17);
 }
 
 TEST_P(StoreContract, AJoinTokenIsGoodOnceAndForATime) {

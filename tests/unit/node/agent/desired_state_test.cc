@@ -46,6 +46,14 @@ TEST(PlanEndpoints, OpensAnAddressOnlyWhereItIsLocalOrConfigured) {
   EXPECT_THAT(Plan({Prefix("192.0.2.9", 80)}, {"192.0.2.9"}), ElementsAre("192.0.2.9 80"));
 }
 
+TEST(BindingIpsOf, NamesWhatBindingsSay) {
+  const std::vector<std::string> any{"*"};
+  EXPECT_THAT(BindingIpsOf({"0.0.0.0", 80}, any), ElementsAre("*"));
+  EXPECT_THAT(BindingIpsOf({"::", 80}, any), ElementsAre("*"));
+  EXPECT_THAT(BindingIpsOf({"192.0.2.1", 80}, any), ElementsAre("192.0.2.1"));
+  EXPECT_THAT(BindingIpsOf({"192.0.2.1", 80}, {"192.0.2.1"}), ElementsAre("*", "192.0.2.1"));
+}
+
 TEST(PlanEndpoints, IgnoresWhatIsNoEndpoint) {
   EXPECT_THAT(Plan({"", "x", std::string(40, 'x')}, {"*"}), IsEmpty());
 }

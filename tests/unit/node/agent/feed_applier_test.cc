@@ -272,6 +272,31 @@ TEST_F(VanishingTest, AnotherHistoryThatTakesMostSitesIsRefused) {
   EXPECT_EQ(writer_->position().epoch(), 1U);
 }
 
+TEST_F(VanishingTest, AnOperatorsWordIsGoodForOneHistoryAndNumber) {
+  struct Case {
+    std::uint64_t epoch;
+    std::int64_t sites;
+    bool accepted;
+  };
+  for (const Case& c : {Case{2, 28, false}, Case{1, 29, false}, Case{2, 29, true}}) {
+    Load(At(3, 2), {ASite(1, 2, "s1")});
+    ASSERT_TRUE(last_.vanishing.has_value());
+    EXPECT_EQ(last_.vanishing->epoch(), 2U);
+    EXPECT_EQ(last_.vanishing->sites(), 29);
+    EXPECT_EQ(last_.vanishing->held(), 30);
+    EXPECT_EQ(applier_->MakeHello().vanishing().sites(), 29);
+    v1::ControlMessage welcome = AWelcome(v1::Welcome::SNAPSHOT, 2);
+    welcome.mutable_welcome()->mutable_accepted_vanishing()->set_epoch(c.epoch);
+    welcome.mutable_welcome()->mutable_accepted_vanishing()->set_sites(c.sites);
+    Send(welcome);
+    SendSnapshot(At(3, 2), {ASite(1, 2, "s1")});
+    EXPECT_EQ(last_.close_stream, !c.accepted);
+    EXPECT_EQ(last_.vanishing.has_value(), !c.accepted);
+    EXPECT_EQ(SiteNamed("s30").has_value(), !c.accepted);
+  }
+  EXPECT_FALSE(applier_->MakeHello().has_vanishing());
+}
+
 TEST_F(VanishingTest, TheSameHistoryMayTakeAnything) {
   Load(At(9), {ASite(1, 2, "s1")}, true);
   EXPECT_FALSE(last_.close_stream);
