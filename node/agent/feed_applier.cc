@@ -1,9 +1,9 @@
 #include "node/agent/feed_applier.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "node/agent/feed_order.h"
 #include "node/agent/record_judge.h"
 #include "proto/base/error.h"
 #include "proto/base/log.h"
@@ -13,50 +13,6 @@ namespace {
 
 // More are not worth listing one by one.
 constexpr std::size_t kChangedMax = 4096;
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-constexpr v1::RecordType kFirstType = v1::PLATFORM;
-constexpr v1::RecordType kLastType = v1::ACCOUNT;
-
-bool Same(const v1::Position& a, const v1::Position& b) {
-  return a.epoch() == b.epoch() && a.revision() == b.revision() && a.tag() == b.tag();
-}
-
-v1::RecordKey ToProto(const replica::Key& key) {
-  v1::RecordKey proto;
-  proto.set_type(key.type);
-  proto.set_uid(key.uid);
-  return proto;
-}
-
-// Forgets what an ack would have said about the record: only its last state counts.
-template <typename Results>
-void Drop(Results& results, const replica::Key& key) {
-  std::erase_if(results, [&](const auto& result) {
-    return result.type() == key.type && result.uid() == key.uid;
-  });
-}
-
-// Whether `range` begins where `done` ended.
-bool Continues(const v1::SnapshotRange& done, const v1::SnapshotRange& range) {
-  if (!Same(done.start(), range.start())) {
-    return false;
-  }
-  if (done.through() == kEnd) {
-    return range.type() == done.type() + 1 && range.after() == 0;
-  }
-  return range.type() == done.type() && range.after() == done.through();
-}
-
-// Whether `range` was taken in before `done` was.
-bool IsPast(const v1::SnapshotRange& done, const v1::SnapshotRange& range) {
-  return Same(done.start(), range.start()) &&
-         (range.type() < done.type() ||
-          (range.type() == done.type() && range.through() <= done.through()));
-}
-
-bool IsComplete(const v1::SnapshotRange& done) {
-  return done.type() == kLastType && done.through() == kEnd;
-}
 
 }  // namespace
 
@@ -89,8 +45,7 @@ v1::Hello FeedApplier::MakeHello() {
 void FeedApplier::OnStreamLost() {
   welcome_.Clear();
   in_snapshot_ = false;
-  refused_.clear();
-  released_.clear();
+  notes_.Clear();
   Abandon();
 }
 
@@ -178,11 +133,11 @@ absl::Status FeedApplier::OnDeltaBatch(const v1::Batch& batch, ApplyOutcome& out
     // Also what an earlier delta left without its cut.
     Abandon();
     target_ = batch.position();
-  } else if (Same(batch.position(), writer_.position()) ||
-             (batch.index() < next_index_ && Same(batch.position(), target_))) {
+  } else if (IsSame(batch.position(), writer_.position()) ||
+             (batch.index() < next_index_ && IsSame(batch.position(), target_))) {
     // Sent twice.
     return absl::OkStatus();
-  } else if (batch.index() != next_index_ || !Same(batch.position(), target_)) {
+  } else if (batch.index() != next_index_ || !IsSame(batch.position(), target_)) {
     return Error(absl::StatusCode::kFailedPrecondition,
                  "replica: batch {} of a delta came when {} was due", batch.index(), next_index_);
   }
@@ -223,7 +178,7 @@ absl::Status FeedApplier::CommitDelta(const v1::Batch& batch, ApplyOutcome& outc
   if (status.ok()) {
     next_index_ = 0;
     bytes_ = 0;
-    outcome.ack = TakeAck(batch.position());
+    outcome.ack = notes_.Take(batch.position());
     vanishing_.reset();
   }
   return status;
@@ -286,7 +241,7 @@ absl::Status FeedApplier::RemoveGaps(const v1::Batch& batch) {
   }
   // Sites go all at once at the end of the type, when it is known how many they are.
   const absl::Status status = transaction_->NoteGaps(batch.range(), keep);
-  return status.ok() && batch.range().through() == kEnd ? RemoveVanishing() : status;
+  return status.ok() && batch.range().through() == kLastUid ? RemoveVanishing() : status;
 }
 
 bool FeedApplier::IsAccepted(std::int64_t vanishing) const {
@@ -366,9 +321,7 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason) {
   result.set_uid(record.uid());
   result.set_revision(record.revision());
   result.set_reason(std::move(reason));
-  Drop(refused_, key);
-  Drop(released_, key);
-  refused_.push_back(result);
+  notes_.Refused(result);
   quarantined_.insert(key);
   if (const absl::Status status = transaction_->SetQuarantine(result); !status.ok()) {
     return status;
@@ -397,8 +350,7 @@ absl::Status FeedApplier::Refuse(const v1::Record& record, std::string reason) {
 
 absl::Status FeedApplier::Release(replica::Key key) {
   quarantined_.erase(key);
-  Drop(refused_, key);
-  released_.push_back(ToProto(key));
+  notes_.Released(key);
   return transaction_->ClearQuarantine(key);
 }
 
@@ -440,20 +392,6 @@ void FeedApplier::NoteChanged(replica::Key key) {
   } else {
     changed_.push_back(key);
   }
-}
-
-v1::Ack FeedApplier::TakeAck(const v1::Position& position) {
-  v1::Ack ack;
-  *ack.mutable_position() = position;
-  for (v1::RecordResult& result : refused_) {
-    *ack.add_refused() = std::move(result);
-  }
-  for (v1::RecordKey& key : released_) {
-    *ack.add_released() = std::move(key);
-  }
-  refused_.clear();
-  released_.clear();
-  return ack;
 }
 
 }  // namespace croft::node::agent

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "croft/node/v1/feed.pb.h"
+#include "node/agent/ack_notes.h"
 #include "node/replica/writer.h"
 
 namespace croft::node::agent {
@@ -88,7 +89,6 @@ class FeedApplier {
   // Drops the open transaction.
   void Abandon();
   void NoteChanged(replica::Key key);
-  v1::Ack TakeAck(const v1::Position& position);
 
   // Constant after construction.
   replica::Writer& writer_;
@@ -96,8 +96,7 @@ class FeedApplier {
 
   // Of the stream.
   v1::Welcome welcome_;
-  std::vector<v1::RecordResult> refused_;  // since the last ack
-  std::vector<v1::RecordKey> released_;
+  AckNotes notes_;
   bool in_snapshot_ = false;  // a snapshot's batch was taken in since the welcome
   std::string problem_;
   std::optional<croft::v1::VanishingSites> vanishing_;  // outlives the stream

@@ -70,7 +70,10 @@ bool StoreThreads::IsHung() {
   return hung;
 }
 
-void StoreThreads::Tell(const News& news) const {
+void StoreThreads::Tell(const News& news) {
+  if (news.job) {
+    wake_.notify_one();
+  }
   if (news.thread_error != 0) {
     log::Warn("worker", "cannot start a thread for a file store",
               {{"store", name_}, {"err", std::to_string(news.thread_error)}});
@@ -100,7 +103,7 @@ bool StoreThreads::UpdateHung(Time now) {
 
 void StoreThreads::WakeOrStart(Time now) {
   if (idle_ >= queue_.size()) {
-    wake_.notify_one();
+    news_.job = true;
     return;
   }
   const auto stuck =

@@ -61,8 +61,9 @@ class StoreThreads : public std::enable_shared_from_this<StoreThreads> {
     Time since;
   };
 
-  // What is to be logged, without the lock: a log may block.
+  // What is left to do without the lock: a log may block, and who is woken takes it.
   struct News {
+    bool job = false;
     bool hangs = false;
     bool answers = false;
     int thread_error = 0;  // of pthread_create
@@ -70,7 +71,7 @@ class StoreThreads : public std::enable_shared_from_this<StoreThreads> {
 
   static void* ThreadMain(void* argument);
   void Serve(std::size_t slot);
-  void Tell(const News& news) const;
+  void Tell(const News& news);
   // All with the lock held:
   bool SubmitLocked(std::shared_ptr<Job> job, Kind kind);
   bool UpdateHung(Time now);
