@@ -27,11 +27,15 @@ google::protobuf::Timestamp ToTimestamp(std::chrono::system_clock::time_point ti
   return made;
 }
 
+// A token for a node that is there lets another machine become it: as much as making one.
 absl::Status CreateNodeIfAbsent(const NodeParts& parts, const domain::Caller& caller,
                                 const contract::ResourceName& name) {
   const auto found = parts.store.Find(contract::FormatResourceName(name));
-  if (!found.ok() || found->has_value()) {
+  if (!found.ok()) {
     return found.status();
+  }
+  if (found->has_value()) {
+    return parts.resources.access().CheckWrite(caller, **found, domain::Action::kUpdate);
   }
   domain::WriteOptions options;
   options.reason = "join token";

@@ -12,6 +12,8 @@ namespace croft::control::store {
 absl::Status NameTaken(std::string_view name);
 // already_exists, reason BINDING_TAKEN, resource = the site that has it.
 absl::Status BindingTaken(std::string_view encoded_key, std::string_view holder);
+// already_exists, reason IDENTITY_TAKEN: a pool can't be undeleted, another one has its identity.
+absl::Status IdentityTaken(std::string_view pool, std::string_view holder);
 // aborted, retryable: somebody else's transaction came first.
 absl::Status Conflict(std::string_view what);
 

@@ -243,7 +243,7 @@ TEST_F(PgStoreTest, ACommitThatLosesItsConnectionIsLookedUp) {
 TEST_F(PgStoreTest, ResourcesWorkOnIt) {
   domain::Resources resources(*store_);
   ASSERT_TRUE(resources.CreateFirstResources().ok());
-  const domain::Caller caller{"tester"};
+  const domain::Caller caller = domain::SystemCaller("tester");
   ASSERT_TRUE(resources.Create(caller, "", "main", v1::Farm(), {}).ok());
   v1::FileStore files;
   files.set_path("/srv/files");
