@@ -208,6 +208,7 @@ TEST_F(Operators, FileStoreIsNamedByPermission) {
   Become(Login("otto", {"reseller:OPERATOR"}));
   made->set_state(v1::STOPPED);
   EXPECT_TRUE(TryUpdate(*made, {"state"}).ok());
+  made->clear_etag();
   made->mutable_applications(0)->mutable_root()->set_path("of/others");
   EXPECT_TRUE(absl::IsPermissionDenied(TryUpdate(*made, {"applications"}).status()));
 }
