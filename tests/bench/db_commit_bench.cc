@@ -106,7 +106,7 @@ class Bench {
   }
   void Create(std::string_view parent, std::string_view id,
               const google::protobuf::Message& resource) {
-    Must(resources_->Create({"bench"}, parent, id, resource, {}).status());
+    Must(resources_->Create(domain::SystemCaller("bench"), parent, id, resource, {}).status());
   }
 
   const std::string url_;
