@@ -63,7 +63,7 @@ class Bench {
         row.set_line(i + 1);
         row.set_account_id(prefix + std::to_string(i));
       }
-      const auto imported = resources_->ImportAccounts({"bench"}, batch);
+      const auto imported = resources_->ImportAccounts(domain::SystemCaller("bench"), batch);
       Must(imported.status());
       Check(imported->errors().empty(), "a row failed");
     }
