@@ -121,16 +121,42 @@ std::vector<UidQuery> FindUidQueries(const ListQuery& query, const NameRange& ra
   return queries;
 }
 
-// Exact conjuncts that the key answers.
-void AppendKeyConditions(const contract::Filter& filter, Statement& statement) {
-  for (const Comparison* comparison : filter.Conjuncts()) {
-    const bool is_exact = comparison->IsExact();
-    if (comparison->path == "uid" && is_exact) {
+// What stands before the last segment of every name in the list; nullopt where that differs.
+std::optional<std::string> CommonPrefix(const ListQuery& query, const NameRange& range) {
+  const contract::ResourceTypeFacts& facts = contract::Facts(query.type);
+  if (facts.in_farm && range.from.empty()) {
+    return std::nullopt;
+  }
+  return fmt::format("{}{}/", range.from, facts.collection);
+}
+
+// A name, or names that begin with something: a place in the list.
+void AppendNameConditions(const Comparison& name, const ListQuery& query, const NameRange& range,
+                          Statement& statement) {
+  const bool is_whole = name.text.find('/') != std::string::npos;
+  const std::optional<std::string> prefix = is_whole ? std::string() : CommonPrefix(query, range);
+  if (name.op != Comparison::Operator::kEqual || name.starts_open || !prefix.has_value()) {
+    return;
+  }
+  const std::string from = *prefix + name.text;
+  if (!name.ends_open) {
+    statement.Append("AND r.name = ${} ", [&](Params& params) { params.Text(from); });
+    return;
+  }
+  constexpr std::string_view kLastCharacter = "\xf4\x8f\xbf\xbf";  // U+10FFFF
+  statement.Append("AND r.name >= ${} ", [&](Params& params) { params.Text(from); });
+  statement.Append("AND r.name < ${} ",
+                   [&](Params& params) { params.Text(from + std::string(kLastCharacter)); });
+}
+
+// Conjuncts that the key answers.
+void AppendKeyConditions(const ListQuery& query, const NameRange& range, Statement& statement) {
+  for (const Comparison* comparison : query.filter->Conjuncts()) {
+    if (comparison->path == "uid" && comparison->IsExact()) {
       statement.Append("AND r.uid = ${}::bigint ",
                        [&](Params& params) { params.Int(comparison->number); });
-    } else if (comparison->path == "name" && is_exact &&
-               comparison->text.find('/') != std::string::npos) {
-      statement.Append("AND r.name = ${} ", [&](Params& params) { params.Text(comparison->text); });
+    } else if (comparison->path == "name") {
+      AppendNameConditions(*comparison, query, range, statement);
     }
   }
 }
@@ -188,7 +214,7 @@ Statement MakeStatement(const ListQuery& query, const NameRange& range, const So
                      [&](Params& params) { params.Text(range.below); });
   }
   if (query.filter != nullptr) {
-    AppendKeyConditions(*query.filter, statement);
+    AppendKeyConditions(query, range, statement);
   }
   if (query.within.has_value()) {
     const int number = static_cast<int>(statement.params().values().size()) + 1;

@@ -208,7 +208,7 @@ void Write(Transaction& t, const StoredResource& row, bool is_new) {
 
 std::string RandomComparison(std::mt19937& random) {
   const auto draw = [&](unsigned below) { return std::to_string(random() % below); };
-  switch (random() % 10) {
+  switch (random() % 12) {
     case 0:
       return "labels.a = v" + draw(4);
     case 1:
@@ -226,6 +226,10 @@ std::string RandomComparison(std::mt19937& random) {
     case 7:
       return "name = s" + draw(40);
     case 8:
+      return "name = s" + draw(4) + "*";
+    case 9:
+      return "name = farms/main/sites/s" + draw(4) + "*";
+    case 10:
       return "organization : root";
     default:
       return "name = farms/main/sites/s" + draw(40);
