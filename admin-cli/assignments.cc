@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/site.pb.h"
 #include "proto/base/error.h"
 #include "proto/contract/field_path.h"
+#include "proto/contract/grant_text.h"
 
 namespace croft::admin_cli {
 namespace {
@@ -43,7 +45,13 @@ Assignment Split(std::string_view argument) {
   return result;
 }
 
-std::vector<std::string> SplitList(const std::string& text) {
+// The items of a list's text; a grant has commas within.
+std::vector<std::string> SplitList(const Message& resource, const std::string& key,
+                                   const std::string& text) {
+  const FieldDescriptor* field = resource.GetDescriptor()->FindFieldByName(key);
+  if (field != nullptr && field->message_type() == v1::Grant::descriptor()) {
+    return contract::SplitGrants(text);
+  }
   std::vector<std::string> items;
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -73,7 +81,7 @@ absl::StatusOr<std::vector<std::string>> Canonical(const Message& resource, cons
   if (!text.ok()) {
     return text.status();
   }
-  return SplitList(*text);
+  return SplitList(resource, key, *text);
 }
 
 absl::Status ChangeList(const Assignment& assignment, Message& resource) {
@@ -85,7 +93,7 @@ absl::Status ChangeList(const Assignment& assignment, Message& resource) {
   if (!items.ok()) {
     return items.status();
   }
-  std::vector<std::string> list = SplitList(*now);
+  std::vector<std::string> list = SplitList(resource, assignment.key, *now);
   for (const std::string& item : *items) {
     const auto at = std::find(list.begin(), list.end(), item);
     if (assignment.operation == Operation::kAdd && at == list.end()) {
@@ -167,8 +175,8 @@ std::string Qualified(const std::string& value, std::string_view field, std::str
   if (value.empty() || value.find('/') != std::string::npos) {
     return value;
   }
-  if (field == "organization") {
-    return "organizations/" + value;
+  if (field == "organization" || field == "operator") {
+    return std::string(field) + "s/" + value;
   }
   if (field == "pool" || field == "store") {
     return "farms/" + std::string(farm) + "/" + std::string(field) + "s/" + value;

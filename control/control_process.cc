@@ -10,9 +10,11 @@
 
 #include "control/api/all_methods.h"
 #include "control/api/server.h"
+#include "control/domain/administrator.h"
 #include "control/domain/resources.h"
 #include "control/feed/feed.h"
 #include "control/feed/feed_threads.h"
+#include "control/gateway/gateway.h"
 #include "control/identity/authority.h"
 #include "control/identity/file.h"
 #include "control/identity/operator_access.h"
@@ -40,11 +42,11 @@ void WaitForStop() {
 }
 
 // What an operator on this machine needs, now that the port is known; then the line that says so.
-absl::Status Announce(const Settings& settings, store::Store& store, const std::string& ca,
-                      int port) {
-  const std::string address = OperatorAddress(settings, port);
+absl::Status Announce(const Settings& settings, const identity::KeepToken& keep_token,
+                      const std::string& ca, int port) {
+  const std::string address = OperatorAddress(settings, settings.listen, port);
   absl::Status status = identity::WriteOperatorAccess(
-      store, {.data_dir = settings.data_dir, .address = address, .ca = ca});
+      {.data_dir = settings.data_dir, .address = address, .ca = ca}, keep_token);
   if (status.ok()) {
     status = identity::WriteFile(settings.data_dir + "/listen", address + "\n", 0644);
   }
@@ -52,6 +54,32 @@ absl::Status Announce(const Settings& settings, store::Store& store, const std::
     std::fprintf(stderr, "croft-control listening on %s\n", address.c_str());
   }
   return status;
+}
+
+// Null when there is to be none.
+absl::StatusOr<std::unique_ptr<gateway::Gateway>> StartGateway(
+    const Settings& settings, const identity::CertifiedKey& certificate,
+    const api::Services& services) {
+  const auto where = SplitHostPort(settings.json_listen);
+  if (!where.has_value()) {
+    return nullptr;
+  }
+  auto started = gateway::Gateway::Start({.host = where->host,
+                                          .port = std::stoi(where->port),
+                                          .certificate = certificate,
+                                          .pages = {}},
+                                         services);
+  if (!started.ok()) {
+    return started.status();
+  }
+  const std::string address =
+      OperatorAddress(settings, settings.json_listen, (*started)->port());
+  const absl::Status status =
+      identity::WriteFile(settings.data_dir + "/json-listen", address + "\n", 0644);
+  if (!status.ok()) {
+    return status;
+  }
+  return started;
 }
 
 // From the store up; the parts end in the opposite order, the server first.
@@ -85,25 +113,34 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
                                .clock = clock};
   const api::Methods methods = api::BuildMethods(parts);
   const api::StreamMethods streams = api::BuildStreamMethods(parts);
-  api::Authorizer authorizer(store, clock);
+  api::Authorizer authorizer(store, resources.access(), clock);
   api::DbExecutor executor;
   api::LiveStreams live_streams(executor);
+  const api::Services services = {.authorizer = authorizer,
+                                  .executor = executor,
+                                  .methods = methods,
+                                  .streams = streams,
+                                  .live_streams = live_streams,
+                                  .feed = *feed};
   const auto server = api::Server::Start({.address = settings.listen,
-                                          .certificate = *std::move(certificate),
+                                          .certificate = *certificate,
                                           .ca = authority->certificate()},
-                                         {.authorizer = authorizer,
-                                          .executor = executor,
-                                          .methods = methods,
-                                          .streams = streams,
-                                          .live_streams = live_streams,
-                                          .feed = *feed});
+                                         services);
   if (!server.ok()) {
     return server.status();
   }
-  absl::Status status = Announce(settings, store, authority->certificate(), (*server)->port());
+  const auto json_gateway = StartGateway(settings, *certificate, services);
+  if (!json_gateway.ok()) {
+    return json_gateway.status();
+  }
+  const identity::KeepToken keep_token = [&](const std::string& token) {
+    return domain::KeepAdministratorToken(store, resources, clock, token);
+  };
+  absl::Status status = Announce(settings, keep_token, authority->certificate(), (*server)->port());
   if (status.ok()) {
     WaitForStop();
     ::unlink((settings.data_dir + "/listen").c_str());
+    ::unlink((settings.data_dir + "/json-listen").c_str());
   }
   return status;
 }

@@ -22,7 +22,9 @@ Files in the data directory:
   operator.yaml  contexts file of the first operator (0600)
   ca.crt         what nodes and operators trust
   listen         HOST:PORT it listens on, there while it does
+  json-listen    the same of the JSON gateway
   key            key-encryption key (0600); back it up with the database
+croft-control openapi prints the API as an OpenAPI document, which GET /openapi.json answers too.
 Signals: TERM and INT stop it, the private database included.)";
 
 bool IsAnyAddress(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
@@ -37,6 +39,16 @@ std::string HostOf(const std::string& text) {
   return split.has_value() ? split->host : text;
 }
 
+std::string IsHostPort(const std::string& text) {
+  return SplitHostPort(text).has_value() ? std::string() : text + " is not HOST:PORT";
+}
+
+// 7480 beside a port that was chosen; a free one beside a free one.
+std::string DefaultJsonListen(const std::string& listen) {
+  const bool any_port = std::stoi(SplitHostPort(listen)->port) == 0;
+  return Bracketed(HostOf(listen)) + (any_port ? ":0" : ":7480");
+}
+
 void AddOptions(CLI::App& app, Settings& settings) {
   app.add_option("--data-dir", settings.data_dir, "Directory of everything control keeps on disk")
       ->required()
@@ -44,9 +56,12 @@ void AddOptions(CLI::App& app, Settings& settings) {
   app.add_option("--listen", settings.listen, "Address of the TLS port; port 0 takes a free one")
       ->capture_default_str()
       ->type_name("HOST:PORT")
-      ->check([](const std::string& text) {
-        return SplitHostPort(text).has_value() ? std::string() : text + " is not HOST:PORT";
-      });
+      ->check(IsHostPort);
+  app.add_option("--json-listen", settings.json_listen,
+                 "Address of the JSON gateway (HTTPS); \"\" for none; default --listen's host, "
+                 "port 7480")
+      ->type_name("HOST:PORT")
+      ->check([](const std::string& text) { return text.empty() ? text : IsHostPort(text); });
   app.add_option("--advertise", settings.advertise,
                  "Name by which nodes and operators reach this instance; repeat for more")
       ->type_name("HOST");
@@ -90,6 +105,9 @@ std::optional<Settings> ParseSettings(int argc, const char* const* argv, int& ex
   while (settings.data_dir.size() > 1 && settings.data_dir.back() == '/') {
     settings.data_dir.pop_back();
   }
+  if (app.count("--json-listen") == 0) {
+    settings.json_listen = DefaultJsonListen(settings.listen);
+  }
   if (settings.key_file.empty()) {
     settings.key_file = settings.data_dir + "/key";
   }
@@ -130,8 +148,8 @@ std::vector<std::string> CertificateHosts(const Settings& settings, const std::s
   return kept;
 }
 
-std::string OperatorAddress(const Settings& settings, int port) {
-  std::string host = HostOf(settings.listen);
+std::string OperatorAddress(const Settings& settings, const std::string& listen, int port) {
+  std::string host = HostOf(listen);
   if (IsAnyAddress(host)) {
     host = settings.advertise.empty() ? "127.0.0.1" : HostOf(settings.advertise.front());
   }

@@ -16,6 +16,9 @@ struct Settings {
   std::string data_dir;
   // HOST:PORT of the one TLS port; port 0 takes a free one, told in DATA_DIR/listen.
   std::string listen = "127.0.0.1:7443";
+  // HOST:PORT of the JSON gateway, told in DATA_DIR/json-listen; empty: there is none. Unless
+  // given: `listen`'s host, and port 7480, or a free one where `listen` takes a free one.
+  std::string json_listen;
   // Names and addresses by which operators and nodes reach this instance; they go into its
   // certificate.
   std::vector<std::string> advertise;
@@ -42,7 +45,8 @@ std::optional<HostPort> SplitHostPort(const std::string& text);
 // The names a server certificate must have: where it listens, what is advertised, and this machine.
 std::vector<std::string> CertificateHosts(const Settings& settings, const std::string& machine);
 
-// Where operators of this machine reach it: HOST:PORT.
-std::string OperatorAddress(const Settings& settings, int port);
+// Where operators of this machine reach what listens on `listen`, now that its port is known:
+// HOST:PORT.
+std::string OperatorAddress(const Settings& settings, const std::string& listen, int port);
 
 }  // namespace croft::control

@@ -52,7 +52,7 @@ start_control() {
   local listen=127.0.0.1:0
   [ -s "$1.address" ] && listen=$(cat "$1.address")  # a control that comes back is where the nodes look for it
   rm -f "$1/listen"
-  "$bin/croft-control" --data-dir "$1" --listen "$listen" >> "$1.log" 2>&1 &
+  "$bin/croft-control" --data-dir "$1" --listen "$listen" --json-listen 127.0.0.1:0 >> "$1.log" 2>&1 &
   control_pid=$!
   export CROFT_CONFIG=$1/operator.yaml
   wait_until 60 "control answers (see $1.log)" control_answers "$1" || return 1

@@ -5,6 +5,7 @@
 #include "admin-cli/assignments.h"
 #include "admin-cli/invocation.h"
 #include "admin-cli/request.h"
+#include "croft/v1/operator.pb.h"
 #include "proto/base/error.h"
 #include "proto/contract/errors.h"
 
@@ -112,6 +113,11 @@ void Said(const Invocation& invocation, const Noun& noun, const google::protobuf
   if (invocation.format != Format::kTable) {
     ResourcePrinter(noun, invocation.format).PrintOne(resource);
     return;
+  }
+  if (const auto* token = dynamic_cast<const v1::Token*>(&resource);
+      token != nullptr && !token->secret().empty()) {
+    // Alone on stdout, so that "croft create token ci > token" is a token file.
+    std::printf("%s\n", token->secret().c_str());
   }
   std::fprintf(stderr, "%s %s %s%s, revision %ld\n", std::string(noun.noun).c_str(),
                TextOf(resource, "name").c_str(), std::string(done).c_str(),

@@ -19,9 +19,9 @@ Methods BuildMethods(const ApiParts& parts) {
                   .authority = parts.authority,
                   .clock = parts.clock},
                  methods);
-  AddSiteMethods(parts.store, methods);
-  AddChangeMethods(parts.store, parts.feed, methods);
-  AddReportMethods(parts.reports, methods);
+  AddSiteMethods(parts.store, parts.resources.access(), methods);
+  AddChangeMethods(parts.store, parts.resources.access(), parts.feed, methods);
+  AddReportMethods(parts.store, parts.resources.access(), parts.reports, methods);
   return methods;
 }
 

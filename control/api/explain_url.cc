@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "control/api/store_routing.h"
+#include "control/api/visibility.h"
 #include "croft/v1/pool.pb.h"
 #include "proto/base/error.h"
 #include "proto/contract/binding_rules.h"
@@ -244,6 +245,40 @@ absl::Status FillNodes(store::Store& store, std::int64_t farm_uid,
   return absl::OkStatus();
 }
 
+absl::Status LeaveOutUnseen(store::Store& store, const Viewer& viewer,
+                            const v1::ExplainUrlRequest& request,
+                            v1::ExplainUrlResponse& response) {
+  Visibility visibility(store, viewer.access, viewer.caller);
+  if (visibility.all()) {
+    return absl::OkStatus();
+  }
+  const auto site = visibility.MayRead(response.site());
+  if (!site.ok()) {
+    return site.status();
+  }
+  if (!*site) {
+    return Error(absl::StatusCode::kNotFound, "no site answers {}", request.url().substr(0, 200));
+  }
+  google::protobuf::RepeatedPtrField<v1::ShadowedBinding> shadowed;
+  shadowed.Swap(response.mutable_shadowed());
+  for (v1::ShadowedBinding& one : shadowed) {
+    const auto may = visibility.MayRead(one.site());
+    if (!may.ok()) {
+      return may.status();
+    }
+    if (*may) {
+      response.add_shadowed()->Swap(&one);
+    }
+  }
+  if (!domain::Access::MayReadInfrastructure(viewer.caller, ResourceType::kStore)) {
+    response.clear_node_path();
+  }
+  if (!domain::Access::MayReadInfrastructure(viewer.caller, ResourceType::kNode)) {
+    response.clear_nodes();
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<store::StoredResource> GetFarm(store::Store& store, const std::string& name) {
   const auto parsed = contract::ParseResourceName(name, ResourceType::kFarm);
   if (!parsed.ok()) {
@@ -261,7 +296,7 @@ absl::StatusOr<store::StoredResource> GetFarm(store::Store& store, const std::st
 
 }  // namespace
 
-absl::StatusOr<v1::ExplainUrlResponse> ExplainUrl(store::Store& store,
+absl::StatusOr<v1::ExplainUrlResponse> ExplainUrl(store::Store& store, const Viewer& viewer,
                                                   const v1::ExplainUrlRequest& request) {
   const auto url = ParseUrl(request.url());
   if (!url.ok()) {
@@ -297,6 +332,7 @@ absl::StatusOr<v1::ExplainUrlResponse> ExplainUrl(store::Store& store,
   absl::Status status = farm.status();
   status.Update(FillPoolState(store, response));
   status.Update(FillNodes(store, farm_row->uid, response));
+  status.Update(LeaveOutUnseen(store, viewer, request, response));
   return status.ok() ? absl::StatusOr<v1::ExplainUrlResponse>(std::move(response)) : status;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "control/domain/failures.h"
 #include "control/feed/feed.h"
 #include "control/identity/certificates.h"
 #include "control/identity/tokens.h"
@@ -29,11 +30,15 @@ google::protobuf::Timestamp ToTimestamp(std::chrono::system_clock::time_point ti
   return made;
 }
 
+// A token for a node that is there lets another machine become it: as much as making one.
 absl::Status CreateNodeIfAbsent(const NodeParts& parts, const domain::Caller& caller,
                                 const contract::ResourceName& name) {
   const auto found = parts.store.Find(contract::FormatResourceName(name));
-  if (!found.ok() || found->has_value()) {
+  if (!found.ok()) {
     return found.status();
+  }
+  if (found->has_value()) {
+    return parts.resources.access().CheckWrite(caller, **found, domain::Action::kUpdate);
   }
   domain::WriteOptions options;
   options.reason = "join token";
@@ -126,8 +131,8 @@ absl::StatusOr<v1::VanishingSites> FindVanishing(store::Store& store,
                node.name);
 }
 
-absl::StatusOr<MessagePtr> ResumeNode(const NodeParts& parts, const domain::Caller& caller,
-                                      const v1::ResumeNodeRequest& request) {
+absl::StatusOr<v1::Node> ResumeNode(const NodeParts& parts, const domain::Caller& caller,
+                                    const v1::ResumeNodeRequest& request) {
   const auto name = contract::ParseResourceName(request.name(), contract::ResourceType::kNode);
   if (!name.ok()) {
     return name.status();
@@ -137,7 +142,12 @@ absl::StatusOr<MessagePtr> ResumeNode(const NodeParts& parts, const domain::Call
     return node.status();
   }
   if (!node->has_value()) {
-    return Error(absl::StatusCode::kNotFound, "{} does not exist", request.name());
+    return domain::NotFound(contract::FormatResourceName(*name));
+  }
+  if (absl::Status status =
+          parts.resources.access().CheckWrite(caller, **node, domain::Action::kUpdate);
+      !status.ok()) {
+    return status;
   }
   const auto vanishing = FindVanishing(parts.store, **node);
   if (!vanishing.ok()) {
@@ -165,7 +175,9 @@ absl::StatusOr<MessagePtr> ResumeNode(const NodeParts& parts, const domain::Call
   if (const absl::Status status = parts.store.InsertEvents({event}); !status.ok()) {
     log::Error("api", "event not written", {{"err", std::string(status.message())}});
   }
-  return parts.resources.Get(contract::ResourceType::kNode, (*node)->name);
+  const auto resumed = parts.resources.Get(caller, contract::ResourceType::kNode, (*node)->name);
+  return resumed.ok() ? absl::StatusOr<v1::Node>(static_cast<const v1::Node&>(**resumed))
+                      : resumed.status();
 }
 
 v1::NodeStatus MakeStatus(const store::NodeMarks& marks,
@@ -192,13 +204,11 @@ void AddNodeMethods(const NodeParts& parts, Methods& methods) {
       [parts](const domain::Caller& caller, const v1::CreateJoinTokenRequest& request) {
         return CreateJoinToken(parts, caller, request);
       });
-  methods.Add({.descriptor = GetMethod("croft.v1.NodeService.ResumeNode"),
-               .access = Access::kOperator,
-               .handler = [parts](const domain::Caller& caller,
-                                  const google::protobuf::Message& request, const Answer& answer) {
-                 answer(
-                     ResumeNode(parts, caller, static_cast<const v1::ResumeNodeRequest&>(request)));
-               }});
+  methods.AddCustom<v1::ResumeNodeRequest>(
+      "croft.v1.NodeService.ResumeNode", Access::kOperator,
+      [parts](const domain::Caller& caller, const v1::ResumeNodeRequest& request) {
+        return ResumeNode(parts, caller, request);
+      });
   methods.AddCustom<node::v1::EnrollRequest>(
       "croft.node.v1.Enrollment.Enroll", Access::kAnonymous,
       [parts](const domain::Caller&, const node::v1::EnrollRequest& request) {

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "control/domain/resource_message.h"
 #include "control/identity/tokens.h"
 #include "proto/base/error.h"
+#include "proto/contract/field_path.h"
 
 namespace croft::control::api {
 namespace {
@@ -23,7 +25,8 @@ constexpr auto kVerbs =
                                                       {"Get", Verb::kGet},
                                                       {"List", Verb::kList},
                                                       {"Update", Verb::kUpdate},
-                                                      {"Delete", Verb::kDelete}});
+                                                      {"Delete", Verb::kDelete},
+                                                      {"Undelete", Verb::kUndelete}});
 
 std::optional<contract::ResourceType> FindType(const Descriptor& message) {
   for (const contract::ResourceTypeFacts& facts : contract::AllResourceTypes()) {
@@ -68,6 +71,10 @@ class Request {
     const FieldDescriptor* field = descriptor_.FindFieldByName(name);
     return field == nullptr ? 0 : reflection_.GetInt32(message_, field);
   }
+  std::int64_t LongNumber(const std::string& name) const {
+    const FieldDescriptor* field = descriptor_.FindFieldByName(name);
+    return field == nullptr ? 0 : reflection_.GetInt64(message_, field);
+  }
   bool Flag(const std::string& name) const {
     const FieldDescriptor* field = descriptor_.FindFieldByName(name);
     return field != nullptr && reflection_.GetBool(message_, field);
@@ -84,9 +91,6 @@ class Request {
   // The field that names the new resource stands beside it: "site" and "site_id".
   std::string Id(contract::ResourceType type) const {
     return Text(FindResource(descriptor_, type)->name() + "_id");
-  }
-  domain::ReadOptions Read() const {
-    return {.read_mask = Mask("read_mask"), .show_deleted = Flag("show_deleted")};
   }
   domain::WriteOptions Options() const {
     domain::WriteOptions options{.validate_only = Flag("validate_only"),
@@ -117,22 +121,45 @@ struct Standard {
   Decorate decorate;
 };
 
+// Fills in what isn't stored, then leaves what the mask names.
+absl::Status Finish(const Standard& standard, const FieldMask& mask,
+                    std::span<const MessagePtr> resources) {
+  if (standard.decorate) {
+    if (absl::Status status = standard.decorate(resources); !status.ok()) {
+      return status;
+    }
+  }
+  for (const MessagePtr& resource : resources) {
+    contract::ApplyReadMask(mask, *resource);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FieldMask> ReadMask(const Standard& standard, const Request& request) {
+  FieldMask mask = request.Mask("read_mask");
+  const absl::Status status =
+      contract::CheckReadMask(mask, *domain::NewMessage(standard.method.type));
+  return status.ok() ? absl::StatusOr<FieldMask>(std::move(mask)) : status;
+}
+
 absl::StatusOr<MessagePtr> List(const Standard& standard, const domain::Caller& caller,
                                 const Request& request) {
+  const auto mask = ReadMask(standard, request);
+  if (!mask.ok()) {
+    return mask.status();
+  }
   auto page = standard.resources->List(caller, {.type = standard.method.type,
                                                 .parent = request.Text("parent"),
                                                 .page_size = request.Number("page_size"),
                                                 .page_token = request.Text("page_token"),
                                                 .filter = request.Text("filter"),
                                                 .order_by = request.Text("order_by"),
-                                                .read = request.Read()});
+                                                .show_deleted = request.Flag("show_deleted")});
   if (!page.ok()) {
     return page.status();
   }
-  if (standard.decorate) {
-    if (absl::Status status = standard.decorate(page->resources); !status.ok()) {
-      return status;
-    }
+  if (absl::Status status = Finish(standard, *mask, page->resources); !status.ok()) {
+    return status;
   }
   const Descriptor& type = *standard.descriptor->output_type();
   MessagePtr response(
@@ -148,13 +175,17 @@ absl::StatusOr<MessagePtr> List(const Standard& standard, const domain::Caller& 
 
 absl::StatusOr<MessagePtr> Get(const Standard& standard, const domain::Caller& caller,
                                const Request& request) {
+  const auto mask = ReadMask(standard, request);
+  if (!mask.ok()) {
+    return mask.status();
+  }
   const bool is_platform = standard.method.type == contract::ResourceType::kPlatform;
   const std::string name = request.Text("name");
-  auto resource =
-      standard.resources->Get(caller, standard.method.type,
-                              is_platform && name.empty() ? "platform" : name, request.Read());
-  if (resource.ok() && standard.decorate) {
-    if (absl::Status status = standard.decorate({&*resource, 1}); !status.ok()) {
+  auto resource = standard.resources->Get(caller, standard.method.type,
+                                          is_platform && name.empty() ? "platform" : name,
+                                          request.Flag("show_deleted"));
+  if (resource.ok()) {
+    if (absl::Status status = Finish(standard, *mask, {&*resource, 1}); !status.ok()) {
       return status;
     }
   }
@@ -193,6 +224,9 @@ absl::StatusOr<CallResult> Call(const Standard& standard, const domain::Caller& 
     case Verb::kDelete:
       return AsWrite(resources.Delete(caller, type, request.Text("name"), request.Text("etag"),
                                       request.Options()));
+    case Verb::kUndelete:
+      return AsWrite(resources.Undelete(caller, type, request.Text("name"),
+                                        request.LongNumber("uid"), request.Options()));
   }
   return Error(absl::StatusCode::kUnimplemented, "no such method");
 }

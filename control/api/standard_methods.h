@@ -1,5 +1,5 @@
-// Create, get, list, update and delete of every resource type, once: which type and which verb is
-// read from a method's descriptor.
+// Create, get, list, update, delete and undelete of every resource type, once: which type and which
+// verb is read from a method's descriptor.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -16,7 +16,7 @@
 
 namespace croft::control::api {
 
-enum class Verb { kCreate, kGet, kList, kUpdate, kDelete };
+enum class Verb { kCreate, kGet, kList, kUpdate, kDelete, kUndelete };
 
 struct StandardMethod {
   Verb verb = Verb::kGet;

@@ -60,10 +60,9 @@ grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) {
     return grpc::Status::OK;
   }
-  const auto detail = contract::FindDetail(status);
   return grpc::Status(static_cast<grpc::StatusCode>(status.raw_code()),
                       std::string(status.message()),
-                      detail.has_value() ? detail->SerializeAsString() : std::string());
+                      contract::CompleteDetail(status).SerializeAsString());
 }
 
 absl::Status Parse(const grpc::ByteBuffer& bytes, Message& message) {

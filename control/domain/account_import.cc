@@ -9,6 +9,7 @@
 #include "control/domain/write.h"
 #include "proto/base/error.h"
 #include "proto/base/log.h"
+#include "proto/contract/filter.h"
 #include "proto/contract/home_layout.h"
 
 namespace croft::control::domain {
@@ -116,15 +117,17 @@ absl::StatusOr<bool> AccountImport::CheckRow(const v1::ImportAccountRow& row,
   if (!owner.ok()) {
     return owner.status();
   }
-  if (!owner->has_value()) {
-    Fail(row, "organization",
-         fmt::format("\"{}\" does not exist; create it first, or name another",
-                     candidate.organization));
+  if (!owner->refused.empty()) {
+    Fail(row, "organization", owner->refused);
     return false;
   }
-  candidate.organization_uid = **owner;
+  candidate.organization_uid = owner->uid;
   if (row.store().empty()) {
     return true;
+  }
+  if (!owner->refused_store.empty()) {
+    Fail(row, "store", owner->refused_store);
+    return false;
   }
   const auto store = contract::ParseResourceName(row.store(), ResourceType::kStore);
   if (!store.ok() || "farms/" + store->farm != farm_) {
@@ -137,23 +140,55 @@ absl::StatusOr<bool> AccountImport::CheckRow(const v1::ImportAccountRow& row,
   return true;
 }
 
-absl::StatusOr<std::optional<std::int64_t>> AccountImport::FindOwner(const std::string& name) {
+absl::StatusOr<AccountImport::Owner> AccountImport::FindOwner(const std::string& name) {
   const auto known = owners_.find(name);
   if (known != owners_.end()) {
     return known->second;
   }
-  std::optional<std::int64_t> uid;
-  if (contract::ParseResourceName(name, ResourceType::kOrganization).ok()) {
-    const auto row = context_.transaction.Find(name);
-    if (!row.ok()) {
-      return row.status();
-    }
-    if (row->has_value()) {
-      uid = (*row)->uid;
-    }
+  auto owner = JudgeOwner(name);
+  if (owner.ok()) {
+    owners_.emplace(name, *owner);
   }
-  owners_.emplace(name, uid);
-  return uid;
+  return owner;
+}
+
+absl::StatusOr<AccountImport::Owner> AccountImport::JudgeOwner(const std::string& name) {
+  const Owner missing = {
+      .refused = fmt::format("\"{}\" does not exist; create it first, or name another", name)};
+  if (!contract::ParseResourceName(name, ResourceType::kOrganization).ok()) {
+    return missing;
+  }
+  const auto organization = context_.transaction.Find(name);
+  if (!organization.ok()) {
+    return organization.status();
+  }
+  if (!organization->has_value()) {
+    return missing;
+  }
+  StoredResource account;
+  account.type = ResourceType::kAccount;
+  account.name = "accounts";
+  account.organization_uid = (*organization)->uid;
+  account.organization = name;
+  Owner owner{.uid = (*organization)->uid};
+  absl::Status status =
+      context_.access.CheckWrite(context_.caller, account, Action::kCreate, &context_.transaction);
+  if (absl::IsInvalidArgument(status)) {
+    return missing;
+  }
+  if (absl::IsPermissionDenied(status)) {
+    owner.refused = Message(status);
+    return owner;
+  }
+  if (status.ok()) {
+    status = context_.access.CheckPermission(context_.caller, account, v1::USE_FILE_STORE, "store",
+                                             &context_.transaction);
+  }
+  if (absl::IsPermissionDenied(status)) {
+    owner.refused_store = Message(status);
+    return owner;
+  }
+  return status.ok() ? absl::StatusOr<Owner>(owner) : status;
 }
 
 absl::Status AccountImport::TakeOutExisting() {
@@ -170,23 +205,34 @@ absl::Status AccountImport::TakeOutExisting() {
   for (const StoredResource& row : *rows) {
     existing.emplace(row.name, &row);
   }
+  absl::Status status;
   std::erase_if(candidates_, [&](const Candidate& candidate) {
     const auto found = existing.find(candidate.name);
     if (found == existing.end()) {
       return false;
     }
-    CompareExisting(candidate, *found->second);
+    status.Update(CompareExisting(candidate, *found->second));
     return true;
   });
-  return absl::OkStatus();
+  return status;
 }
 
-void AccountImport::CompareExisting(const Candidate& candidate, const StoredResource& existing) {
+absl::Status AccountImport::CompareExisting(const Candidate& candidate,
+                                            const StoredResource& existing) {
+  const auto seen = context_.access.MayRead(context_.caller, existing, &context_.transaction);
+  if (!seen.ok()) {
+    return seen.status();
+  }
+  if (!*seen) {
+    Fail(*candidate.row, "account_id",
+         fmt::format("{} is taken; choose another name", candidate.name));
+    return absl::OkStatus();
+  }
   v1::Account account;
   if (!account.ParseFromString(existing.body)) {
     Fail(*candidate.row, "account_id",
          fmt::format("{} exists, and its stored body can't be read", candidate.name));
-    return;
+    return absl::OkStatus();
   }
   const auto differs = [&](std::string_view field, std::string_view is, std::string_view wanted) {
     Fail(*candidate.row, field,
@@ -203,6 +249,7 @@ void AccountImport::CompareExisting(const Candidate& candidate, const StoredReso
   } else {
     response_.set_unchanged(response_.unchanged() + 1);
   }
+  return absl::OkStatus();
 }
 
 absl::Status AccountImport::PlaceHomes() {
@@ -298,6 +345,7 @@ absl::Status AccountImport::PlaceIn(const StoreRoom& room,
     row.store_uid = room.uid;
     row.home_path = account.home().path();
     row.body = account.SerializeAsString();
+    row.terms = contract::IndexTerms(account);
     new_candidates_.push_back(&candidate);
   }
   return absl::OkStatus();
@@ -333,7 +381,7 @@ absl::StatusOr<v1::ImportAccountsResponse> Resources::ImportAccounts(
     if (!transaction.ok()) {
       return transaction.status();
     }
-    AccountImport import({store_, **transaction}, batch);
+    AccountImport import({store_, **transaction, caller, access_}, batch);
     status = import.Run(look_first);
     if (status.ok() && import.met_existing() && !look_first) {
       look_first = true;

@@ -30,6 +30,12 @@ class AccountImport {
   const v1::ImportAccountsResponse& response() const { return response_; }
 
  private:
+  // An organization that rows name.
+  struct Owner {
+    std::int64_t uid = 0;
+    std::string refused = {};        // why rows may not name it; empty: they may
+    std::string refused_store = {};  // why they may not name their store too
+  };
   // A row that may be written.
   struct Candidate {
     const v1::ImportAccountRow* row = nullptr;
@@ -45,7 +51,7 @@ class AccountImport {
   absl::StatusOr<bool> CheckRow(const v1::ImportAccountRow& row, Candidate& candidate);
   // Takes out the rows whose account exists, as unchanged or as errors.
   absl::Status TakeOutExisting();
-  void CompareExisting(const Candidate& candidate, const store::StoredResource& existing);
+  absl::Status CompareExisting(const Candidate& candidate, const store::StoredResource& existing);
   // Gives each candidate a home in its store, or in the emptiest.
   absl::Status PlaceHomes();
   absl::Status PlaceIn(const provisioning::StoreRoom& room,
@@ -53,8 +59,9 @@ class AccountImport {
   absl::Status PlaceAnywhere(std::vector<const Candidate*> candidates);
   absl::Status InsertRows();
 
-  // nullopt: there is none.
-  absl::StatusOr<std::optional<std::int64_t>> FindOwner(const std::string& name);
+  // Remembered from row to row.
+  absl::StatusOr<Owner> FindOwner(const std::string& name);
+  absl::StatusOr<Owner> JudgeOwner(const std::string& name);
   void Fail(const v1::ImportAccountRow& row, std::string_view field, std::string reason);
 
   const RuleContext context_;
@@ -64,7 +71,7 @@ class AccountImport {
   std::int64_t farm_uid_ = 0;
   std::string farm_;
   std::vector<Candidate> candidates_;
-  std::map<std::string, std::optional<std::int64_t>> owners_;
+  std::map<std::string, Owner> owners_;
   std::vector<store::StoredResource> new_rows_;
   std::vector<const Candidate*> new_candidates_;  // of new_rows_, same order
 };

@@ -74,6 +74,7 @@ absl::StatusOr<StoreRoom> ReadRoom(const RuleContext& context, const std::string
 absl::Status ApplyAccountRules(const RuleContext& context, v1::Account& account,
                                store::StoredResource& row) {
   if (row.store_uid != 0 && !account.home().path().empty()) {
+    row.home_path = account.home().path();
     return absl::OkStatus();  // placed at creation, whatever became of the store's layout
   }
   std::string store_name = account.home().store();

@@ -4,6 +4,7 @@
 #include "control/domain/resources.h"
 #include "control/domain/rules.h"
 #include "control/domain/write.h"
+#include "control/store/conflicts.h"
 #include "proto/base/error.h"
 #include "proto/contract/errors.h"
 #include "proto/contract/validation.h"
@@ -39,8 +40,8 @@ absl::StatusOr<std::string> MakeName(ResourceType type, std::string_view parent,
 }
 
 // Farm and owner, which are kept from deletion until the end of the transaction.
-absl::Status FindParents(store::Transaction& transaction, const Message& resource,
-                         StoredResource& row) {
+absl::Status FindParents(const RuleContext& context, const Message& resource, StoredResource& row) {
+  store::Transaction& transaction = context.transaction;
   const auto name = contract::ParseResourceName(row.name);
   if (name.ok() && !name->farm.empty()) {
     const std::string farm_name = "farms/" + name->farm;
@@ -52,6 +53,9 @@ absl::Status FindParents(store::Transaction& transaction, const Message& resourc
       return NotFound(farm_name);
     }
     row.farm_uid = (*farm)->uid;
+  }
+  if (row.type == ResourceType::kToken) {
+    return FindTokenOwner(context, static_cast<const v1::Token&>(resource), row);
   }
   row.organization = GetText(resource, "organization");
   if (row.organization.empty()) {
@@ -69,27 +73,49 @@ absl::Status FindParents(store::Transaction& transaction, const Message& resourc
   return absl::OkStatus();
 }
 
-absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row,
-                      const Links& links) {
-  absl::Status status = transaction.Insert(row);
-  if (status.ok() && !links.bindings.empty()) {
-    status = transaction.SetBindings(row.farm_uid, row.uid, links.bindings);
+// The resource that has the name already, where the caller may see it; null if there is none.
+absl::StatusOr<MessagePtr> FindExisting(const RuleContext& context, const std::string& name) {
+  const auto row = context.transaction.Find(name);
+  if (!row.ok() || !row->has_value()) {
+    return row.status().ok() ? absl::StatusOr<MessagePtr>(nullptr) : row.status();
   }
-  if (status.ok() && !links.references.empty()) {
-    status = transaction.SetReferences(row, links.references);
+  const auto may_read = context.access.MayRead(context.caller, **row, &context.transaction);
+  if (!may_read.ok()) {
+    return may_read.status();
   }
-  return status;
+  if (!*may_read) {
+    return store::NameTaken(name);
+  }
+  MessagePtr existing = NewMessage((*row)->type);
+  ParseRow(**row, *existing);
+  return existing;
 }
 
-absl::StatusOr<Written> CreateIn(store::Store& store, store::Transaction& transaction,
-                                 const Message& resource) {
+absl::StatusOr<Written> CreateIn(const RuleContext& context, const Message& resource,
+                                 bool if_absent) {
+  store::Transaction& transaction = context.transaction;
   Written written{.answer = Copy(resource), .counts = CountCreated()};
   StoredResource row;
   row.type = contract::TypeOf(resource);
   row.name = GetText(resource, "name");
-  absl::Status status = FindParents(transaction, resource, row);
+  absl::Status status = FindParents(context, resource, row);
+  if (status.ok()) {
+    status = context.access.CheckWrite(context.caller, row, Action::kCreate, &transaction);
+  }
+  if (status.ok()) {
+    status = context.access.CheckPermissions(context.caller, row, nullptr, resource, &transaction);
+  }
   if (!status.ok()) {
     return status;
+  }
+  if (if_absent) {
+    auto existing = FindExisting(context, row.name);
+    if (!existing.ok()) {
+      return existing.status();
+    }
+    if (*existing != nullptr) {
+      return Written{.answer = *std::move(existing), .counts = CountUnchanged()};
+    }
   }
   const auto uid = transaction.NextUid(row.type);
   if (!uid.ok()) {
@@ -97,14 +123,20 @@ absl::StatusOr<Written> CreateIn(store::Store& store, store::Transaction& transa
   }
   row.uid = *uid;
   Links links;
-  status = ApplyRules({store, transaction}, *written.answer, row, links);
+  status = ApplyRules(context, *written.answer, row, links);
   if (!status.ok()) {
     return status;
   }
-  row.body = ToBody(*written.answer);
+  SetBody(*written.answer, row);
   row.change_id = transaction.change_id();
   row.created = row.updated = transaction.time();
-  status = WriteRow(transaction, row, links);
+  status = transaction.Insert(row);
+  if (if_absent && absl::IsAlreadyExists(status)) {
+    return store::Conflict(row.name);  // created just now: the next attempt finds it
+  }
+  if (status.ok()) {
+    status = WriteLinks(transaction, row, links);
+  }
   if (!status.ok()) {
     return status;
   }
@@ -117,21 +149,47 @@ absl::StatusOr<Written> CreateIn(store::Store& store, store::Transaction& transa
 absl::StatusOr<Written> Resources::Create(const Caller& caller, std::string_view parent,
                                           std::string_view id, const Message& resource,
                                           const WriteOptions& options) {
-  const ResourceType type = contract::TypeOf(resource);
-  const auto name = MakeName(type, parent, id);
+  const auto name = MakeName(contract::TypeOf(resource), parent, id);
   if (!name.ok()) {
     return name.status();
   }
+  if (contract::TypeOf(resource) != ResourceType::kToken) {
+    return CreateWith(caller, *name, resource, options, nullptr);
+  }
+  const TokenSecret secret = MakeTokenSecret();
+  auto written = CreateWith(caller, *name, resource, options, &secret);
+  // Only now, so that it is in no kept answer; a repeated request is answered without it.
+  if (written.ok() && written->counts.created() > 0 && !written->repeated &&
+      !options.validate_only) {
+    SetText(*written->answer, "secret", secret.secret);
+  }
+  return written;
+}
+
+absl::StatusOr<Written> Resources::CreateToken(const Caller& caller, std::string_view id,
+                                               const v1::Token& token, const TokenSecret& secret,
+                                               const WriteOptions& options) {
+  const auto name = MakeName(ResourceType::kToken, "", id);
+  return name.ok() ? CreateWith(caller, *name, token, options, &secret) : name.status();
+}
+
+absl::StatusOr<Written> Resources::CreateWith(const Caller& caller, const std::string& name,
+                                              const Message& resource, const WriteOptions& options,
+                                              const TokenSecret* secret) {
   const MessagePtr input = Copy(resource);
   ClearOutputOnly(*input);
-  SetText(*input, "name", *name);
+  SetText(*input, "name", name);
+  if (secret != nullptr && GetText(*input, "operator").empty()) {
+    SetText(*input, "operator", caller.operator_name);
+  }
   contract::Normalize(*input);
   if (absl::Status status = contract::InvalidFields(contract::Validate(*input)); !status.ok()) {
     return status;
   }
-  return Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
-    return CreateIn(store_, transaction, *input);
+  auto written = Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
+    return CreateIn({store_, transaction, caller, access_, secret}, *input, options.if_absent);
   });
+  return written.ok() ? std::move(written) : access_.HideHolder(caller, written.status());
 }
 
 }  // namespace croft::control::domain

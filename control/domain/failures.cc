@@ -36,6 +36,24 @@ absl::Status NotFound(std::string_view name) {
               fmt::format("{} does not exist{}", name, hint));
 }
 
+absl::Status NotDeleted(std::string_view name) {
+  return Fail(absl::StatusCode::kAlreadyExists, "NOT_DELETED", name,
+              fmt::format("{} exists; there is nothing to undelete", name));
+}
+
+absl::Status NothingToUndelete(std::string_view name, std::int64_t uid) {
+  return Fail(absl::StatusCode::kNotFound, "NOT_FOUND", name,
+              fmt::format("there is no deleted {}{}; a deleted resource can be undeleted for 30 "
+                          "days",
+                          name, uid == 0 ? "" : fmt::format(" with uid {}", uid)));
+}
+
+absl::Status ParentGone(std::string_view name, std::string_view parent) {
+  return Fail(
+      absl::StatusCode::kFailedPrecondition, "PARENT_GONE", parent,
+      fmt::format("the {} that {} belonged to was deleted too; undelete that first", parent, name));
+}
+
 absl::Status EtagMismatch(std::string_view name, std::string_view etag, std::string_view given) {
   return Fail(absl::StatusCode::kAborted, "ETAG_MISMATCH", name,
               fmt::format("{} was changed meanwhile: its etag is {}, not {}; get it again and "
@@ -59,6 +77,14 @@ absl::Status RequestIdReused(std::string_view request_id) {
               fmt::format("request id {} was used for another request within the last 24 hours; "
                           "give each request an id of its own",
                           request_id.substr(0, 100)));
+}
+
+absl::Status RoleMissing(const Refusal& refusal) {
+  return Fail(
+      absl::StatusCode::kPermissionDenied, "PERMISSION_MISSING", refusal.organization,
+      fmt::format("{} may not {}: it takes {} in {}; ask an administrator of {} for a grant",
+                  refusal.who, refusal.what, refusal.missing, refusal.organization,
+                  refusal.organization));
 }
 
 v1::FieldViolation MakeViolation(std::string_view field, std::string_view value,

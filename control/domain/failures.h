@@ -13,6 +13,12 @@ namespace croft::control::domain {
 
 // not_found, reason NOT_FOUND.
 absl::Status NotFound(std::string_view name);
+// already_exists, reason NOT_DELETED: it need not be undeleted.
+absl::Status NotDeleted(std::string_view name);
+// not_found: no deleted resource of that name (and uid, if not 0) is left.
+absl::Status NothingToUndelete(std::string_view name, std::int64_t uid);
+// failed_precondition, reason PARENT_GONE: what a deleted resource belonged to was deleted too.
+absl::Status ParentGone(std::string_view name, std::string_view parent);
 // aborted, reason ETAG_MISMATCH.
 absl::Status EtagMismatch(std::string_view name, std::string_view etag, std::string_view given);
 // failed_precondition, reason REFERENCED: what still refers to the resource.
@@ -21,6 +27,15 @@ absl::Status Referenced(std::string_view name, const std::vector<std::string>& b
 absl::Status Protected(std::string_view name);
 // already_exists, reason REQUEST_ID_REUSED.
 absl::Status RequestIdReused(std::string_view request_id);
+// What a caller who sees a resource lacks to do something with it.
+struct Refusal {
+  std::string who;           // "alice"
+  std::string what;          // "change farms/main/sites/shop"
+  std::string missing;       // "role OPERATOR for type site"
+  std::string organization;  // where
+};
+// permission_denied, reason PERMISSION_MISSING, resource = the organization.
+absl::Status RoleMissing(const Refusal& refusal);
 // invalid_argument for one field.
 absl::Status InvalidField(std::string_view field, std::string_view value,
                           std::string_view description);

@@ -17,6 +17,9 @@
 #include "croft/v1/store.pb.h"
 #include "proto/base/check.h"
 #include "proto/base/error.h"
+#include "proto/contract/field_path.h"
+#include "proto/contract/filter.h"
+#include "proto/contract/string_map.h"
 
 namespace croft::control::domain {
 namespace {
@@ -64,7 +67,11 @@ void AddSetFields(const Message& message, const std::string& prefix, FieldMask& 
     const bool is_single_message =
         !field->is_repeated() && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     const int before = mask.paths_size();
-    if (is_single_message && !RuleOf(*field).immutable()) {
+    if (field->is_map() && prefix.empty()) {
+      for (const auto& [key, value] : contract::ReadStringMap(message, *field)) {
+        mask.add_paths(fmt::format("{}.{}", path, key));
+      }
+    } else if (is_single_message && !RuleOf(*field).immutable()) {
       AddSetFields(message.GetReflection()->GetMessage(message, field), path + ".", mask);
     }
     if (mask.paths_size() == before) {
@@ -83,31 +90,32 @@ bool NamesOnlyTheSameStore(const Message& current, const Message& next) {
              current.GetReflection()->GetString(current, store);
 }
 
-bool SameField(const Message& current, const Message& next, const FieldDescriptor& field) {
-  const Reflection& reflection = *current.GetReflection();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    const Message& ours = reflection.GetMessage(current, &field);
-    const Message& theirs = reflection.GetMessage(next, &field);
-    return MessageDifferencer::Equals(ours, theirs) || NamesOnlyTheSameStore(ours, theirs);
-  }
-  Check(field.cpp_type() == FieldDescriptor::CPPTYPE_STRING,
-        "an immutable field is text or a message");
-  return reflection.GetString(current, &field) == reflection.GetString(next, &field);
+bool IsSet(const Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  return field.is_repeated() ? reflection.FieldSize(message, &field) > 0
+                             : reflection.HasField(message, &field);
 }
 
 void CopyField(const Message& from, const FieldDescriptor& field, Message& to) {
-  const Reflection& reflection = *from.GetReflection();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    reflection.MutableMessage(&to, &field)->CopyFrom(reflection.GetMessage(from, &field));
-  } else {
-    reflection.SetString(&to, &field, reflection.GetString(from, &field));
+  const MessagePtr copy = Copy(from);
+  to.GetReflection()->SwapFields(&to, copy.get(), {&field});
+}
+
+bool SameField(const Message& current, const Message& next, const FieldDescriptor& field) {
+  if (!field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+      NamesOnlyTheSameStore(current.GetReflection()->GetMessage(current, &field),
+                            next.GetReflection()->GetMessage(next, &field))) {
+    return true;
   }
+  const MessagePtr ours(current.New());
+  const MessagePtr theirs(next.New());
+  CopyField(current, field, *ours);
+  CopyField(next, field, *theirs);
+  return MessageDifferencer::Equals(*ours, *theirs);
 }
 
 std::string TextOfField(const Message& message, const FieldDescriptor& field) {
-  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
-             ? message.GetReflection()->GetMessage(message, &field).ShortDebugString()
-             : message.GetReflection()->GetString(message, &field);
+  return contract::GetField(message, field.name()).value_or("");
 }
 
 }  // namespace
@@ -171,11 +179,21 @@ void SetOutputFields(const StoredResource& row, Message& resource) {
   SetTime(resource, "create_time", row.created);
   SetTime(resource, "update_time", row.updated);
   SetRevision(row.revision, resource);
+  if (row.deleted) {
+    SetTime(resource, "delete_time", row.updated);
+    SetTime(resource, "purge_time", row.updated + store::kKeepDeleted);
+  }
+  if (row.type == ResourceType::kToken) {
+    const std::int64_t life = static_cast<const v1::Token&>(resource).lifetime();
+    SetTime(resource, "expire_time", row.created + std::chrono::milliseconds(life));
+  }
 }
 
 void SetRevision(std::int64_t revision, Message& resource) {
   SetNumber(resource, "revision", revision);
 }
+
+namespace {
 
 std::string ToBody(const Message& resource) {
   const MessagePtr copy = Copy(resource);
@@ -192,6 +210,13 @@ std::string ToBody(const Message& resource) {
     copy->SerializeToCodedStream(&coded);
   }
   return body;
+}
+
+}  // namespace
+
+void SetBody(const Message& resource, StoredResource& row) {
+  row.body = ToBody(resource);
+  row.terms = contract::IndexTerms(resource);
 }
 
 void ClearOutputOnly(Message& resource) {
@@ -211,11 +236,9 @@ FieldMask MaskOfSetFields(const Message& resource) {
 
 void FillImmutable(const Message& current, Message& next) {
   const Descriptor& type = *next.GetDescriptor();
-  const Reflection& reflection = *next.GetReflection();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (RuleOf(field).immutable() && reflection.HasField(current, &field) &&
-        !reflection.HasField(next, &field)) {
+    if (RuleOf(field).immutable() && IsSet(current, field) && !IsSet(next, field)) {
       CopyField(current, field, next);
     }
   }
@@ -224,13 +247,13 @@ void FillImmutable(const Message& current, Message& next) {
 std::vector<v1::FieldViolation> KeepImmutable(const Message& current, Message& next) {
   std::vector<v1::FieldViolation> violations;
   const Descriptor& type = *next.GetDescriptor();
-  const Reflection& reflection = *next.GetReflection();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (!RuleOf(field).immutable() || !reflection.HasField(current, &field)) {
+    // A body that can't be read may be written anew; a list that was left empty stays so.
+    if (!RuleOf(field).immutable() || (!IsSet(current, field) && !field.is_repeated())) {
       continue;
     }
-    if (reflection.HasField(next, &field) && !SameField(current, next, field)) {
+    if (IsSet(next, field) && !SameField(current, next, field)) {
       v1::FieldViolation& violation = violations.emplace_back();
       violation.set_field(
           fmt::format("{}.{}", contract::Facts(contract::TypeOf(next)).noun, field.name()));

@@ -27,10 +27,12 @@ std::string FormatEtag(std::int64_t change_id);
 // False when the body can't be read (a row changed by hand); the message then has the fields that
 // every resource has, and no others.
 bool ParseRow(const store::StoredResource& row, google::protobuf::Message& resource);
-// Sets what control sets: name, uid, organization, etag, times, revision.
+// Sets what control sets: name, uid, organization, etag, times (of a deleted row also when it was
+// deleted and will be purged), revision.
 void SetOutputFields(const store::StoredResource& row, google::protobuf::Message& resource);
-// What is stored: without those, but with a pool's identity, which nodes need.
-std::string ToBody(const google::protobuf::Message& resource);
+// What is stored: the body, without those but with a pool's identity, which nodes need; and the
+// terms to find it by.
+void SetBody(const google::protobuf::Message& resource, store::StoredResource& row);
 void SetRevision(std::int64_t revision, google::protobuf::Message& resource);
 
 // On input: fields that only control sets are ignored (AIP-203).

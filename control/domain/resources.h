@@ -11,18 +11,17 @@
 #include <string>
 #include <vector>
 
+#include "control/domain/access.h"
+#include "control/domain/token_rules.h"
 #include "control/store/store.h"
 #include "croft/v1/account.pb.h"
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/resource.pb.h"
 #include "proto/base/clock.h"
 
 namespace croft::control::domain {
 
 using MessagePtr = std::unique_ptr<google::protobuf::Message>;
-
-struct Caller {
-  std::string who;  // token name
-};
 
 struct WriteOptions {
   bool validate_only = false;
@@ -39,11 +38,7 @@ struct WriteOptions {
 struct Written {
   MessagePtr answer;
   v1::Counts counts;
-};
-
-struct ReadOptions {
-  google::protobuf::FieldMask read_mask = {};  // empty: every field
-  bool show_deleted = false;
+  bool repeated = false;  // the answer that was given to this request id before
 };
 
 struct ListRequest {
@@ -53,7 +48,7 @@ struct ListRequest {
   std::string page_token = {};
   std::string filter = {};
   std::string order_by = {};
-  ReadOptions read = {};
+  bool show_deleted = false;
 };
 
 struct Page {
@@ -63,14 +58,21 @@ struct Page {
 
 class Resources {
  public:
-  explicit Resources(store::Store& store) : store_(store) {}
+  explicit Resources(store::Store& store) : store_(store), access_(store) {}
+
+  // Who may do what; what callers may not see is not found here.
+  Access& access() { return access_; }
 
   // Answers carry every output-only field, `revision` that of the change just committed.
   absl::StatusOr<Written> Create(const Caller& caller, std::string_view parent, std::string_view id,
                                  const google::protobuf::Message& resource,
                                  const WriteOptions& options);
+  // Create of a token with a secret that is there already; the answer doesn't have it.
+  absl::StatusOr<Written> CreateToken(const Caller& caller, std::string_view id,
+                                      const v1::Token& token, const TokenSecret& secret,
+                                      const WriteOptions& options);
   absl::StatusOr<MessagePtr> Get(const Caller& caller, contract::ResourceType type,
-                                 std::string_view name, const ReadOptions& options = {});
+                                 std::string_view name, bool show_deleted = false);
   absl::StatusOr<Page> List(const Caller& caller, const ListRequest& request);
   absl::StatusOr<Written> Update(const Caller& caller, const google::protobuf::Message& resource,
                                  const google::protobuf::FieldMask& mask,
@@ -78,6 +80,10 @@ class Resources {
   absl::StatusOr<Written> Delete(const Caller& caller, contract::ResourceType type,
                                  std::string_view name, std::string_view etag,
                                  const WriteOptions& options);
+  // Uid 0: the one of that name which was deleted last. Whatever it needs has to be there still.
+  absl::StatusOr<Written> Undelete(const Caller& caller, contract::ResourceType type,
+                                   std::string_view name, std::int64_t uid,
+                                   const WriteOptions& options);
   // One batch of an import, one transaction; rows fail one by one.
   absl::StatusOr<v1::ImportAccountsResponse> ImportAccounts(const Caller& caller,
                                                             const v1::ImportAccountsRequest& batch);
@@ -86,7 +92,12 @@ class Resources {
   absl::Status CreateFirstResources();
 
  private:
+  absl::StatusOr<Written> CreateWith(const Caller& caller, const std::string& name,
+                                     const google::protobuf::Message& resource,
+                                     const WriteOptions& options, const TokenSecret* secret);
+
   store::Store& store_;
+  Access access_;
 };
 
 }  // namespace croft::control::domain

@@ -1,14 +1,18 @@
 // What a resource asks of others before it is written, per type: one file each (site_rules,
-// account_rules, pool_rules).
+// account_rules, pool_rules, operator_rules, token_rules).
 #pragma once
 
 #include <google/protobuf/message.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "control/domain/access.h"
+#include "control/domain/token_rules.h"
 #include "control/store/store.h"
 #include "croft/v1/account.pb.h"
+#include "croft/v1/operator.pb.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
@@ -19,6 +23,9 @@ namespace croft::control::domain {
 struct RuleContext {
   store::Store& store;
   store::Transaction& transaction;
+  const Caller& caller;
+  Access& access;
+  const TokenSecret* secret = nullptr;  // of a token that is being created
 };
 
 // What is kept beside the row.
@@ -32,14 +39,35 @@ struct Links {
 absl::Status ApplyRules(const RuleContext& context, google::protobuf::Message& resource,
                         store::StoredResource& row, Links& links);
 
+// Takes them for a row that has none.
+absl::Status WriteLinks(store::Transaction& transaction, const store::StoredResource& row,
+                        const Links& links);
+
 // Pools and stores exist; gathers references and bindings.
-absl::Status ApplySiteRules(const RuleContext& context, const v1::Site& site, Links& links);
+absl::Status ApplySiteRules(const RuleContext& context, const v1::Site& site,
+                            const store::StoredResource& row, Links& links);
 // Places the home, unless it is placed.
 absl::Status ApplyAccountRules(const RuleContext& context, v1::Account& account,
                                store::StoredResource& row);
 // Draws the identity, once.
 absl::Status ApplyPoolRules(const RuleContext& context, v1::ApplicationPool& pool,
                             store::StoredResource& row);
+
+// Grants name organizations that exist and reach no further than the caller's own.
+absl::Status ApplyOperatorRules(const RuleContext& context, const v1::Operator& resource,
+                                const store::StoredResource& row, Links& links);
+// The row's owner, which is the operator's.
+absl::Status FindTokenOwner(const RuleContext& context, const v1::Token& token,
+                            store::StoredResource& row);
+// At creation: the caller has what the token may do; keeps the secret's hash.
+absl::Status ApplyTokenRules(const RuleContext& context, const v1::Token& token,
+                             const store::StoredResource& row, Links& links);
+
+// Each grant names an organization the caller sees, and nothing it doesn't have itself; `field` is
+// the list's path.
+absl::Status CheckGrants(const RuleContext& context,
+                         const google::protobuf::RepeatedPtrField<v1::Grant>& grants,
+                         std::string_view field);
 
 // The farm's stores that take homes, with what is left in each.
 absl::StatusOr<std::vector<provisioning::StoreRoom>> ReadRooms(const RuleContext& context,

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "control/domain/failures.h"
@@ -31,26 +33,64 @@ std::vector<Mention> FindMentions(const v1::Site& site) {
   return mentions;
 }
 
+// Why a site of row's owner can't use the pool or store of this name; empty if it can. A pool
+// serves its organization and those below it; a store is named by permission.
+absl::StatusOr<std::string> WhyUnusable(const RuleContext& context,
+                                        const store::StoredResource& row, const std::string& name) {
+  const std::string missing = "does not exist; create it first, or name another";
+  const auto found = context.transaction.Find(name);
+  if (!found.ok()) {
+    return found.status();
+  }
+  if (!found->has_value()) {
+    return missing;
+  }
+  const store::StoredResource& used = **found;
+  if (used.type != contract::ResourceType::kPool || used.organization_uid == row.organization_uid) {
+    return std::string();
+  }
+  const auto path =
+      context.access.FindPath(row.organization_uid, row.organization, &context.transaction);
+  if (!path.ok()) {
+    return path.status();
+  }
+  if (std::ranges::find(*path, used.organization_uid) != path->end()) {
+    return std::string();
+  }
+  const auto seen = context.access.MayRead(context.caller, used, &context.transaction);
+  if (!seen.ok()) {
+    return seen.status();
+  }
+  return *seen ? fmt::format(
+                     "is a pool of {}, which serves the sites of that organization and of "
+                     "those below it; name another",
+                     used.organization)
+               : missing;
+}
+
 }  // namespace
 
-absl::Status ApplySiteRules(const RuleContext& context, const v1::Site& site, Links& links) {
+absl::Status ApplySiteRules(const RuleContext& context, const v1::Site& site,
+                            const store::StoredResource& row, Links& links) {
   std::vector<v1::FieldViolation> violations;
-  std::set<std::string> existing, missing;
+  std::set<std::string> existing;
+  std::map<std::string, std::string> unusable;  // and why
   for (const Mention& mention : FindMentions(site)) {
     if (mention.name.empty() || existing.contains(mention.name)) {
       continue;
     }
-    if (!missing.contains(mention.name)) {
-      const auto found = context.transaction.Find(mention.name);
-      if (!found.ok()) {
-        return found.status();
+    if (!unusable.contains(mention.name)) {
+      const auto why = WhyUnusable(context, row, mention.name);
+      if (!why.ok()) {
+        return why.status();
       }
-      (found->has_value() ? existing : missing).insert(mention.name);
+      if (why->empty()) {
+        existing.insert(mention.name);
+        continue;
+      }
+      unusable[mention.name] = *why;
     }
-    if (missing.contains(mention.name)) {
-      violations.push_back(MakeViolation(mention.field, mention.name,
-                                         "does not exist; create it first, or name another"));
-    }
+    violations.push_back(MakeViolation(mention.field, mention.name, unusable[mention.name]));
   }
   links.references.assign(existing.begin(), existing.end());
   for (const v1::Binding& binding : site.bindings()) {

@@ -45,15 +45,17 @@ absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row
   absl::Status status = transaction.Update(row);
   if (status.ok() && row.type == contract::ResourceType::kSite) {
     status = transaction.SetBindings(row.farm_uid, row.uid, links.bindings);
-    if (status.ok()) {
-      status = transaction.SetReferences(row, links.references);
-    }
+  }
+  if (status.ok() && (row.type == contract::ResourceType::kSite ||
+                      row.type == contract::ResourceType::kOperator)) {
+    status = transaction.SetReferences(row, links.references);
   }
   return status;
 }
 
-absl::StatusOr<Written> UpdateIn(store::Store& store, store::Transaction& transaction,
-                                 const Message& input, const FieldMask& mask) {
+absl::StatusOr<Written> UpdateIn(const RuleContext& context, const Message& input,
+                                 const FieldMask& mask) {
+  store::Transaction& transaction = context.transaction;
   const std::string name = GetText(input, "name");
   auto found = transaction.FindForUpdate(name);
   if (!found.ok()) {
@@ -63,6 +65,11 @@ absl::StatusOr<Written> UpdateIn(store::Store& store, store::Transaction& transa
     return NotFound(name);
   }
   StoredResource& row = **found;
+  absl::Status status =
+      context.access.CheckWrite(context.caller, row, Action::kUpdate, &transaction);
+  if (!status.ok()) {
+    return status;
+  }
   const std::string etag = GetText(input, "etag");
   if (!etag.empty() && etag != FormatEtag(row.change_id)) {
     return EtagMismatch(name, FormatEtag(row.change_id), etag);
@@ -78,12 +85,17 @@ absl::StatusOr<Written> UpdateIn(store::Store& store, store::Transaction& transa
     written.counts = CountUnchanged();
     return written;
   }
-  Links links;
-  absl::Status status = ApplyRules({store, transaction}, *written.answer, row, links);
+  status = context.access.CheckPermissions(
+      context.caller, row, readable ? current.get() : nullptr, *written.answer, &transaction);
   if (!status.ok()) {
     return status;
   }
-  row.body = ToBody(*written.answer);
+  Links links;
+  status = ApplyRules(context, *written.answer, row, links);
+  if (!status.ok()) {
+    return status;
+  }
+  SetBody(*written.answer, row);
   status = WriteRow(transaction, row, links);
   if (!status.ok()) {
     return status;
@@ -105,9 +117,11 @@ absl::StatusOr<Written> Resources::Update(const Caller& caller, const Message& r
     return InvalidField("name", GetText(*input, "name"), std::string(name.status().message()));
   }
   SetText(*input, "name", contract::FormatResourceName(*name));
-  return Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
-    return UpdateIn(store_, transaction, *input, mask);
-  });
+  auto written =
+      Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
+        return UpdateIn({store_, transaction, caller, access_}, *input, mask);
+      });
+  return written.ok() ? std::move(written) : access_.HideHolder(caller, written.status());
 }
 
 }  // namespace croft::control::domain

@@ -1,5 +1,5 @@
-// Decides how far tombstones and old changes may go: what is both older than the time and further
-// back than the number of revisions to be kept. Feed thread only.
+// Purges deleted resources at their time: from then on they can't be undeleted, and a node that has
+// not heard of their deletion needs a snapshot. Feed thread only.
 #pragma once
 
 #include <absl/status/status.h>
@@ -21,7 +21,7 @@ class Compaction {
       : store_(store), clock_(clock), options_(options), next_(clock.Monotonic() + kInterval) {}
 
   // Does nothing before its time.
-  absl::Status RunIfDue(const store::FeedHead& head);
+  absl::Status RunIfDue();
 
  private:
   store::Store& store_;

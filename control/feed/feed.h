@@ -77,10 +77,8 @@ struct FeedOptions {
   std::size_t batch_bytes_max = kBatchBytesMax;
   // A node that lacks more is sent a snapshot, which needs no memory here.
   std::size_t delta_bytes_max = std::size_t{128} << 20;
-  // Tombstones and old changes are compacted once they are both more than this many revisions and
-  // this long ago.
-  std::int64_t keep_revisions = 100'000;
-  std::chrono::milliseconds keep_time = std::chrono::hours(24 * 7);
+  // How long a deleted resource can be undeleted.
+  std::chrono::milliseconds keep_deleted = store::kKeepDeleted;
 };
 
 // Whether a node's marks can be believed when they say that it is connected: its instance lives,

@@ -71,7 +71,7 @@ milliseconds FeedLoop::Step() {
   status.Update(marks_.Flush());
   waits_.Answer(marks_);
   if (head_known_) {
-    status.Update(compaction_.RunIfDue(head_));
+    status.Update(compaction_.RunIfDue());
   }
   if (!status.ok() && !store_failing_) {
     log::Error("feed", "the store does not answer, nodes go on with what they have",

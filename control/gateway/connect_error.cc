@@ -78,14 +78,12 @@ int HttpStatus(absl::StatusCode code) { return FactsOf(code).http_status; }
 std::string ErrorJson(const absl::Status& status) {
   std::string json = fmt::format(R"({{"code":"{}","message":{})", CodeName(status.code()),
                                  Quote(contract::MessageOf(status)));
-  if (const auto detail = contract::FindDetail(status); detail.has_value()) {
-    // Connect's base64 has no padding.
-    std::string value = absl::Base64Escape(detail->SerializeAsString());
-    value.erase(value.find_last_not_of('=') + 1);
-    json += fmt::format(R"(,"details":[{{"type":"{}","value":"{}","debug":{}}}])",
-                        detail->GetTypeName(), value, Print(*detail));
-  }
-  return json + "}";
+  const v1::ErrorDetail detail = contract::CompleteDetail(status);
+  // Connect's base64 has no padding.
+  std::string value = absl::Base64Escape(detail.SerializeAsString());
+  value.erase(value.find_last_not_of('=') + 1);
+  return json + fmt::format(R"(,"details":[{{"type":"{}","value":"{}","debug":{}}}]}})",
+                            detail.GetTypeName(), value, Print(detail));
 }
 
 }  // namespace croft::control::gateway

@@ -81,14 +81,15 @@ asio::awaitable<bool> Connection::WriteStreamHeader(const std::string& content_t
 
 asio::awaitable<bool> Connection::WriteChunk(std::string_view text) {
   Expire(kWriteTimeout);
-  const auto [error, bytes] = co_await asio::async_write(
-      stream_, http::make_chunk(asio::buffer(text.data(), text.size())), kTuple);
+  const auto chunk = http::make_chunk(asio::buffer(text.data(), text.size()));
+  const auto [error, bytes] = co_await asio::async_write(stream_, chunk, kTuple);
   co_return !error;
 }
 
 asio::awaitable<bool> Connection::WriteStreamEnd() {
   Expire(kWriteTimeout);
-  const auto [error, bytes] = co_await asio::async_write(stream_, http::make_chunk_last(), kTuple);
+  const auto last = http::make_chunk_last();
+  const auto [error, bytes] = co_await asio::async_write(stream_, last, kTuple);
   co_return !error;
 }
 
@@ -135,7 +136,8 @@ asio::awaitable<absl::StatusOr<std::string>> BodyReader::ReadAll(std::size_t byt
   }
   connection_.Expire(kBodyTimeout);
   while (!parser_.is_done()) {
-    if (absl::Status status = co_await Fill(); !status.ok()) {
+    const absl::Status status = co_await Fill();
+    if (!status.ok()) {
       co_return status;
     }
     if (pending_.size() > bytes_max) {
@@ -162,7 +164,8 @@ asio::awaitable<absl::StatusOr<std::optional<std::string>>> BodyReader::ReadLine
                       bytes_max);
     }
     connection_.Expire(kStreamTimeout);
-    if (absl::Status status = co_await Fill(); !status.ok()) {
+    const absl::Status status = co_await Fill();
+    if (!status.ok()) {
       co_return status;
     }
   }
@@ -186,8 +189,8 @@ std::optional<std::string> BodyReader::TakeLine() {
 asio::awaitable<absl::Status> BodyReader::Fill() {
   if (std::exchange(continue_expected_, false)) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    const auto [error, bytes] = co_await asio::async_write(
-        connection_.stream_, asio::buffer(kContinue.data(), kContinue.size()), kTuple);
+    const auto line = asio::buffer(kContinue.data(), kContinue.size());
+    const auto [error, bytes] = co_await asio::async_write(connection_.stream_, line, kTuple);
     if (error) {
       co_return Broke();
     }

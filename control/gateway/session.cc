@@ -45,7 +45,8 @@ asio::awaitable<std::optional<HttpAnswer>> Answer(std::shared_ptr<Connection> co
     co_return answer;
   }
   if (route.page != nullptr) {
-    co_return co_await MakePage(environment, *connection, *route.page);
+    HttpAnswer answer = co_await MakePage(environment, *connection, *route.page);
+    co_return answer;
   }
   Exchange exchange{
       .environment = environment, .connection = connection, .terms = {}, .credentials = {}};
@@ -54,7 +55,8 @@ asio::awaitable<std::optional<HttpAnswer>> Answer(std::shared_ptr<Connection> co
   }
   exchange.credentials.authorization = View(body.request()[http::field::authorization]);
   if (route.unary != nullptr) {
-    co_return co_await CallUnary(exchange, *route.unary, body);
+    HttpAnswer answer = co_await CallUnary(exchange, *route.unary, body);
+    co_return answer;
   }
   if (body.request().version() < 11) {
     co_return ErrorAnswer(Error(absl::StatusCode::kInvalidArgument, "streams need HTTP/1.1"), 505);
@@ -67,8 +69,10 @@ asio::awaitable<std::optional<HttpAnswer>> Answer(std::shared_ptr<Connection> co
 asio::awaitable<bool> ServeOne(const std::shared_ptr<Connection>& connection,
                                const Environment& environment) {
   HeaderParser header;
-  if (const auto error = co_await connection->ReadHeader(header); error) {
-    if (auto refusal = RefuseHeader(error); refusal.has_value()) {
+  const auto error = co_await connection->ReadHeader(header);
+  if (error) {
+    auto refusal = RefuseHeader(error);
+    if (refusal.has_value()) {
       co_await connection->Write(*std::move(refusal), false);
       co_await connection->Linger();
     }
@@ -82,7 +86,8 @@ asio::awaitable<bool> ServeOne(const std::shared_ptr<Connection>& connection,
     co_return false;
   }
   const bool keep_alive = body.is_done() && body.request().keep_alive();
-  if (!co_await connection->Write(*std::move(answer), keep_alive)) {
+  const bool written = co_await connection->Write(*std::move(answer), keep_alive);
+  if (!written) {
     co_return false;
   }
   if (!body.is_done()) {
@@ -95,10 +100,9 @@ asio::awaitable<bool> ServeOne(const std::shared_ptr<Connection>& connection,
 
 asio::awaitable<void> Serve(std::shared_ptr<Connection> connection,
                             const Environment& environment) {
-  if (!co_await connection->Handshake()) {
-    co_return;
-  }
-  while (co_await ServeOne(connection, environment)) {
+  bool goes_on = co_await connection->Handshake();
+  while (goes_on) {
+    goes_on = co_await ServeOne(connection, environment);
   }
   co_await connection->ShutDown();
 }

@@ -87,15 +87,14 @@ class Conversation {
 
   void OnBroken() { call_->OnClosed(Error(absl::StatusCode::kCancelled, "the caller left")); }
 
-  asio::awaitable<bool> Begin() {
+  asio::awaitable<void> Begin() {
     if (!begun_) {
       begun_ = true;
-      if (!co_await connection().WriteStreamHeader(exchange_.terms.content_type)) {
+      writable_ = co_await connection().WriteStreamHeader(exchange_.terms.content_type);
+      if (!writable_) {
         OnBroken();
-        co_return false;
       }
     }
-    co_return true;
   }
 
   asio::awaitable<void> Read() {
@@ -121,37 +120,43 @@ class Conversation {
 
   // A stream that only sends would not notice for long that nobody is there.
   void WatchForLeave() {
-    asio::co_spawn(
-        connection().strand(),
-        [](std::shared_ptr<Connection> connection,
-           std::weak_ptr<api::StreamCall> call) -> asio::awaitable<void> {
-          co_await connection->AwaitLeave();
-          if (const auto open = call.lock()) {
-            open->OnClosed(Error(absl::StatusCode::kCancelled, "the caller left"));
-          }
-        }(exchange_.connection, call_),
-        asio::detached);
+    asio::co_spawn(connection().strand(), AwaitLeave(exchange_.connection, call_), asio::detached);
+  }
+
+  static asio::awaitable<void> AwaitLeave(std::shared_ptr<Connection> connection,
+                                          std::weak_ptr<api::StreamCall> call) {
+    co_await connection->AwaitLeave();
+    const auto open = call.lock();
+    if (open != nullptr) {
+      open->OnClosed(Error(absl::StatusCode::kCancelled, "the caller left"));
+    }
   }
 
   asio::awaitable<void> Send(const std::string& text) {
-    if (!co_await Begin()) {
-      co_return;
+    co_await Begin();
+    if (writable_) {
+      writable_ = co_await connection().WriteChunk(text);
+      writable_ ? call_->OnSent() : OnBroken();
     }
-    if (co_await connection().WriteChunk(text)) {
-      call_->OnSent();
-    } else {
-      OnBroken();
+  }
+
+  asio::awaitable<void> WriteEnd(const absl::Status& status) {
+    co_await Begin();
+    if (writable_ && !status.ok()) {
+      const std::string line = "{\"error\":" + ErrorJson(status) + "}\n";
+      writable_ = co_await connection().WriteChunk(line);
+    }
+    if (writable_) {
+      co_await connection().WriteStreamEnd();
     }
   }
 
   asio::awaitable<void> End(const absl::Status& status) {
     if (!begun_ && !status.ok()) {
-      co_await connection().Write(ErrorAnswer(status), false);
-    } else if (co_await Begin()) {
-      if (!status.ok()) {
-        co_await connection().WriteChunk("{\"error\":" + ErrorJson(status) + "}\n");
-      }
-      co_await connection().WriteStreamEnd();
+      HttpAnswer answer = ErrorAnswer(status);
+      co_await connection().Write(std::move(answer), false);
+    } else {
+      co_await WriteEnd(status);
     }
     if (!body_.is_done()) {
       co_await connection().Linger();
@@ -166,6 +171,7 @@ class Conversation {
   InboxReader<Command> reader_;
   const std::shared_ptr<api::StreamCall> call_;
   bool begun_ = false;
+  bool writable_ = false;  // begun, and not broken
 };
 
 }  // namespace

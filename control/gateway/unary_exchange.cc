@@ -1,5 +1,6 @@
 #include "control/gateway/unary_exchange.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -63,8 +64,18 @@ void Run(const Call& call, const std::shared_ptr<AnswerInbox>& inbox) {
                       });
 }
 
-// Runs `work(inbox)` on the executor and awaits the answer.
-template <typename Work>
+HttpAnswer AnswerWith(const Page& page) {
+  auto text = page.make();
+  return text.ok() ? HttpAnswer{.status = 200,
+                                .content_type = page.content_type,
+                                .body = *std::move(text),
+                                .headers = {}}
+                   : ErrorAnswer(text.status());
+}
+
+using Work = std::function<void(const std::shared_ptr<AnswerInbox>& inbox)>;
+
+// Runs the work on the executor and awaits the answer.
 asio::awaitable<HttpAnswer> Await(const Environment& environment, Connection& connection,
                                   Deadline deadline, Work work) {
   InboxReader<HttpAnswer> reader(connection.strand(), environment.door);
@@ -74,21 +85,21 @@ asio::awaitable<HttpAnswer> Await(const Environment& environment, Connection& co
     co_return ErrorAnswer(api::BusyError());
   }
   auto answer = co_await reader.Take(deadline);
-  co_return answer.has_value()
-      ? *std::move(answer)
-      : ErrorAnswer(Error(absl::StatusCode::kDeadlineExceeded,
-                          "there was no answer within connect-timeout-ms; what was begun may "
-                          "still be done"));
+  if (answer.has_value()) {
+    co_return *std::move(answer);
+  }
+  co_return ErrorAnswer(Error(absl::StatusCode::kDeadlineExceeded,
+                              "there was no answer within connect-timeout-ms; what was begun may "
+                              "still be done"));
 }
 
-// 200 for one who may go on.
-asio::awaitable<HttpAnswer> CheckStranger(const Exchange& exchange) {
-  return Await(exchange.environment, *exchange.connection, Deadline::max(),
-               [&authorizer = exchange.environment.services.authorizer,
-                credentials = exchange.credentials](const auto& inbox) {
-                 const auto caller = authorizer.GetOperator(credentials);
-                 inbox->Push(caller.ok() ? HttpAnswer() : ErrorAnswer(caller.status()));
-               });
+// Answers 200 for one who may go on.
+Work CheckStranger(const Exchange& exchange) {
+  return [&authorizer = exchange.environment.services.authorizer,
+          credentials = exchange.credentials](const std::shared_ptr<AnswerInbox>& inbox) {
+    const auto caller = authorizer.GetOperator(credentials);
+    inbox->Push(caller.ok() ? HttpAnswer() : ErrorAnswer(caller.status()));
+  };
 }
 
 }  // namespace
@@ -97,7 +108,9 @@ asio::awaitable<HttpAnswer> CallUnary(const Exchange& exchange, const api::Metho
                                       BodyReader& body) {
   const Deadline deadline = exchange.terms.DeadlineFromNow();
   if (body.bytes_announced() > kStrangersBodyMax && method.access == api::Access::kOperator) {
-    HttpAnswer known = co_await CheckStranger(exchange);
+    Work check = CheckStranger(exchange);
+    HttpAnswer known =
+        co_await Await(exchange.environment, *exchange.connection, deadline, std::move(check));
     if (known.status != 200) {
       co_return known;
     }
@@ -113,25 +126,20 @@ asio::awaitable<HttpAnswer> CallUnary(const Exchange& exchange, const api::Metho
                                         .codec = exchange.terms.codec,
                                         .content_type = exchange.terms.content_type,
                                         .body = *std::move(text)});
-  co_return co_await Await(exchange.environment, *exchange.connection, deadline,
-                           [call](const auto& inbox) { Run(*call, inbox); });
+  Work work = [call](const std::shared_ptr<AnswerInbox>& inbox) { Run(*call, inbox); };
+  HttpAnswer answer =
+      co_await Await(exchange.environment, *exchange.connection, deadline, std::move(work));
+  co_return answer;
 }
 
 asio::awaitable<HttpAnswer> MakePage(const Environment& environment, Connection& connection,
                                      const Page& page) {
-  const auto make = [&page] {
-    auto text = page.make();
-    return text.ok() ? HttpAnswer{.status = 200,
-                                  .content_type = page.content_type,
-                                  .body = *std::move(text),
-                                  .headers = {}}
-                     : ErrorAnswer(text.status());
-  };
   if (!page.blocks) {
-    co_return make();
+    co_return AnswerWith(page);
   }
-  co_return co_await Await(environment, connection, Deadline::max(),
-                           [make](const auto& inbox) { inbox->Push(make()); });
+  Work work = [&page](const std::shared_ptr<AnswerInbox>& inbox) { inbox->Push(AnswerWith(page)); };
+  HttpAnswer answer = co_await Await(environment, connection, Deadline::max(), std::move(work));
+  co_return answer;
 }
 
 }  // namespace croft::control::gateway

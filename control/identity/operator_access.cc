@@ -5,15 +5,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include "control/identity/file.h"
-#include "control/identity/tokens.h"
-#include "proto/base/error.h"
-#include "proto/base/log.h"
 
 namespace croft::control::identity {
 namespace {
 
 constexpr const char* kContext = "local";
-constexpr const char* kAdministrator = "administrator";
 
 // The token of an earlier start; empty if there is no readable file.
 std::string FindToken(const std::string& path) {
@@ -28,34 +24,14 @@ std::string FindToken(const std::string& path) {
   }
 }
 
-absl::StatusOr<std::string> FindOrMakeToken(store::Store& store, const std::string& path) {
-  std::string token = FindToken(path);
-  if (!token.empty()) {
-    const auto known = store.FindOperatorToken(HashToken(token));
-    if (!known.ok()) {
-      return known.status();
-    }
-    if (known->has_value()) {
-      return token;
-    }
-  }
-  token = MakeOperatorToken();
-  if (absl::Status status = store.InsertOperatorToken(HashToken(token), kAdministrator);
-      !status.ok()) {
-    return status;
-  }
-  log::Info("identity", "made an administrator token", {{"file", path}});
-  return token;
-}
-
 }  // namespace
 
-absl::Status WriteOperatorAccess(store::Store& store, const OperatorAccess& access) {
+absl::Status WriteOperatorAccess(const OperatorAccess& access, const KeepToken& keep_token) {
   if (absl::Status status = WriteFile(access.data_dir + "/ca.crt", access.ca, 0644); !status.ok()) {
     return status;
   }
   const std::string path = access.data_dir + "/operator.yaml";
-  const auto token = FindOrMakeToken(store, path);
+  const auto token = keep_token(FindToken(path));
   if (!token.ok()) {
     return token.status();
   }

@@ -1,13 +1,13 @@
 // What the first operator needs, in the data directory: ca.crt, and operator.yaml (0600), a
 // contexts file with address, CA and the administrator's token. Written at each start, since the
-// address may have moved; the token stays as long as the database knows it.
+// address may have moved; the token stays as long as it is good.
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
+#include <functional>
 #include <string>
-
-#include "control/store/store.h"
 
 namespace croft::control::identity {
 
@@ -17,6 +17,9 @@ struct OperatorAccess {
   std::string ca;       // PEM
 };
 
-absl::Status WriteOperatorAccess(store::Store& store, const OperatorAccess& access);
+// The token given if it is an administrator's, or a new one. "" is given at the first start.
+using KeepToken = std::function<absl::StatusOr<std::string>(const std::string& token)>;
+
+absl::Status WriteOperatorAccess(const OperatorAccess& access, const KeepToken& keep_token);
 
 }  // namespace croft::control::identity

@@ -1,5 +1,6 @@
 #include "control/identity/tokens.h"
 
+#include <absl/strings/escaping.h>
 #include <openssl/sha.h>
 
 #include "proto/base/random.h"
@@ -11,7 +12,9 @@ constexpr int kTokenBytes = 32;
 
 }  // namespace
 
-std::string MakeOperatorToken() { return "croft_operator_" + RandomHex(kTokenBytes); }
+std::string MakeOperatorToken() {
+  return "croft_" + absl::WebSafeBase64Escape(absl::HexStringToBytes(RandomHex(kTokenBytes)));
+}
 std::string MakeJoinToken() { return "croft_join_" + RandomHex(kTokenBytes); }
 
 std::string HashToken(std::string_view token) {

@@ -6,7 +6,8 @@
 
 namespace croft::control::identity {
 
-// 256 random bits with a prefix by which a leaked one is recognised.
+// 256 random bits with a prefix by which a leaked one is recognised: "croft_" and 43 characters of
+// base64url.
 std::string MakeOperatorToken();
 std::string MakeJoinToken();
 

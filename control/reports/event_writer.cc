@@ -65,8 +65,8 @@ v1::Event EventWriter::MakeEvent(const Queued& queued) {
   event.set_message(Bounded(queued.event.message()));
   const auto name_of = [this](store::ResourceType type, std::int64_t uid) {
     const auto names =
-        uid == 0 ? absl::StatusOr<std::map<std::int64_t, std::string>>() : names_.Find(type, {uid});
-    return names.ok() && names->contains(uid) ? names->at(uid) : std::string();
+        uid == 0 ? absl::StatusOr<std::map<std::int64_t, Named>>() : names_.Find(type, {uid});
+    return names.ok() && names->contains(uid) ? names->at(uid).name : std::string();
   };
   event.set_site(name_of(store::ResourceType::kSite, queued.event.site_uid()));
   event.set_pool(name_of(store::ResourceType::kPool, queued.event.pool_uid()));

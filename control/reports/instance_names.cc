@@ -11,12 +11,12 @@ constexpr int kPage = 1000;
 
 }  // namespace
 
-void InstanceNames::Remember(Key key, std::string name) {
+void InstanceNames::Remember(Key key, Named named) {
   auto known = known_.Lock();
   if (known->size() >= kKnownMax) {
     known->clear();
   }
-  (*known)[key] = {.name = std::move(name), .until = clock_.Monotonic() + kRemembered};
+  (*known)[key] = {.named = std::move(named), .until = clock_.Monotonic() + kRemembered};
 }
 
 absl::Status InstanceNames::LearnOne(Key key) {
@@ -25,7 +25,7 @@ absl::Status InstanceNames::LearnOne(Key key) {
     return found.status();
   }
   const bool live = found->has_value() && !(*found)->deleted;
-  Remember(key, live ? (*found)->name : std::string());
+  Remember(key, live ? Named{(*found)->name, (*found)->organization_uid} : Named());
   return absl::OkStatus();
 }
 
@@ -37,7 +37,7 @@ absl::Status InstanceNames::LearnAll(store::ResourceType type) {
       return page.status();
     }
     for (const store::StoredResource& row : *page) {
-      Remember({type, row.uid}, row.name);
+      Remember({type, row.uid}, {row.name, row.organization_uid});
     }
     if (std::ssize(*page) < kPage) {
       return absl::OkStatus();
@@ -46,23 +46,23 @@ absl::Status InstanceNames::LearnAll(store::ResourceType type) {
   }
 }
 
-absl::StatusOr<std::map<std::int64_t, std::string>> InstanceNames::Find(
+absl::StatusOr<std::map<std::int64_t, Named>> InstanceNames::Find(
     store::ResourceType type, const std::vector<std::int64_t>& uids) {
   const auto now = clock_.Monotonic();
-  const auto look_up = [&](std::map<std::int64_t, std::string>& names) {
+  const auto look_up = [&](std::map<std::int64_t, Named>& names) {
     std::vector<std::int64_t> unknown;
     auto known = known_.Lock();
     for (const std::int64_t uid : uids) {
       const auto at = known->find({type, uid});
       if (at == known->end() || at->second.until < now) {
         unknown.push_back(uid);
-      } else if (!at->second.name.empty()) {
-        names[uid] = at->second.name;
+      } else if (!at->second.named.name.empty()) {
+        names[uid] = at->second.named;
       }
     }
     return unknown;
   };
-  std::map<std::int64_t, std::string> names;
+  std::map<std::int64_t, Named> names;
   std::vector<std::int64_t> unknown = look_up(names);
   if (unknown.size() > kOneByOneMax) {
     if (absl::Status status = LearnAll(type); !status.ok()) {

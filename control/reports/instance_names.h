@@ -19,24 +19,30 @@
 
 namespace croft::control::reports {
 
+// What is remembered of a resource.
+struct Named {
+  std::string name;
+  std::int64_t organization_uid = 0;
+};
+
 class InstanceNames {
  public:
   InstanceNames(store::Store& store, const Clock& clock) : store_(store), clock_(clock) {}
 
   // Names of those that exist; a deleted resource's uid is left out.
-  absl::StatusOr<std::map<std::int64_t, std::string>> Find(store::ResourceType type,
-                                                           const std::vector<std::int64_t>& uids);
+  absl::StatusOr<std::map<std::int64_t, Named>> Find(store::ResourceType type,
+                                                     const std::vector<std::int64_t>& uids);
 
  private:
   struct Known {
-    std::string name;  // empty: no such resource
+    Named named;  // without a name: no such resource
     std::chrono::steady_clock::time_point until;
   };
   using Key = std::pair<store::ResourceType, std::int64_t>;
 
   absl::Status LearnOne(Key key);
   absl::Status LearnAll(store::ResourceType type);
-  void Remember(Key key, std::string name);
+  void Remember(Key key, Named named);
 
   store::Store& store_;
   const Clock& clock_;

@@ -88,7 +88,8 @@ void Reports::OnReport(const Reporter& node, const node::v1::NodeMessage& messag
   }
 }
 
-absl::StatusOr<std::int64_t> Reports::UidOf(store::ResourceType type, const std::string& name) {
+absl::StatusOr<std::int64_t> Reports::UidOf(store::ResourceType type, const std::string& name,
+                                            const MayRead& may_read) {
   const auto parsed = contract::ParseResourceName(name, type);
   if (!parsed.ok()) {
     return parsed.status();
@@ -97,14 +98,22 @@ absl::StatusOr<std::int64_t> Reports::UidOf(store::ResourceType type, const std:
   if (!found.ok()) {
     return found.status();
   }
-  if (!found->has_value()) {
+  // A farm is a place to ask in, not what is asked for.
+  const auto may = !found->has_value() ? absl::StatusOr<bool>(false)
+                   : type == store::ResourceType::kFarm
+                       ? absl::StatusOr<bool>(true)
+                       : may_read(type, (*found)->organization_uid);
+  if (!may.ok()) {
+    return may.status();
+  }
+  if (!*may) {
     return Error(absl::StatusCode::kNotFound, "{} does not exist", name);
   }
   return (*found)->uid;
 }
 
 absl::StatusOr<std::map<Instance, std::string>> Reports::NamesOf(
-    const std::map<Instance, Counts>& counts) {
+    const std::map<Instance, Counts>& counts, const MayRead& may_read) {
   std::map<Instance, std::string> names;
   if (counts.empty()) {
     return names;
@@ -123,15 +132,22 @@ absl::StatusOr<std::map<Instance, std::string>> Reports::NamesOf(
     if (at == found->end()) {
       continue;
     }
+    const auto may = may_read(ResourceOf(type), at->second.organization_uid);
+    if (!may.ok()) {
+      return may.status();
+    }
+    if (!*may) {
+      continue;
+    }
     names[instance] = type == InstanceType::kWorker
-                          ? fmt::format("{}{}{}", at->second, kWorkersCollection, instance.uid)
-                          : at->second;
+                          ? fmt::format("{}{}{}", at->second.name, kWorkersCollection, instance.uid)
+                          : at->second.name;
   }
   return names;
 }
 
 absl::StatusOr<std::vector<v1::InstanceCounters>> Reports::Read(
-    const v1::ListCountersRequest& request) {
+    const v1::ListCountersRequest& request, const MayRead& may_read) {
   const auto type = ParseType(request.type());
   if (!type.ok()) {
     return type.status();
@@ -144,14 +160,14 @@ absl::StatusOr<std::vector<v1::InstanceCounters>> Reports::Read(
     if (name.empty() || name == "farms/-") {
       continue;
     }
-    const auto found = UidOf(wanted, name);
+    const auto found = UidOf(wanted, name, may_read);
     if (!found.ok()) {
       return found.status();
     }
     *uid = *found;
   }
   if (one_by_uid) {
-    const auto found = UidOf(ResourceOf(*type), request.instance());
+    const auto found = UidOf(ResourceOf(*type), request.instance(), may_read);
     if (!found.ok()) {
       return found.status();
     }
@@ -167,7 +183,7 @@ absl::StatusOr<std::vector<v1::InstanceCounters>> Reports::Read(
     }
   }
   const std::map<Instance, Counts> counts = book_.Read(query);
-  const auto names = NamesOf(counts);
+  const auto names = NamesOf(counts, may_read);
   if (!names.ok()) {
     return names.status();
   }
@@ -181,8 +197,8 @@ absl::StatusOr<std::vector<v1::InstanceCounters>> Reports::Read(
 }
 
 absl::StatusOr<v1::ListCountersResponse> Reports::ListCounters(
-    const v1::ListCountersRequest& request) {
-  auto instances = Read(request);
+    const v1::ListCountersRequest& request, const MayRead& may_read) {
+  auto instances = Read(request, may_read);
   if (!instances.ok()) {
     return instances.status();
   }
@@ -195,7 +211,8 @@ absl::StatusOr<v1::ListCountersResponse> Reports::ListCounters(
   return response;
 }
 
-absl::StatusOr<v1::TopResponse> Reports::Top(const v1::TopRequest& request) {
+absl::StatusOr<v1::TopResponse> Reports::Top(const v1::TopRequest& request,
+                                             const MayRead& may_read) {
   const auto type = ParseType(request.type());
   if (!type.ok()) {
     return type.status();
@@ -214,7 +231,7 @@ absl::StatusOr<v1::TopResponse> Reports::Top(const v1::TopRequest& request) {
   v1::ListCountersRequest all;
   all.set_type(request.type());
   all.set_farm(request.farm());
-  auto instances = Read(all);
+  auto instances = Read(all, may_read);
   if (!instances.ok()) {
     return instances.status();
   }

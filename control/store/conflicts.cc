@@ -54,6 +54,18 @@ absl::Status HomeTaken(std::string_view path, std::string_view holder) {
       detail);
 }
 
+absl::Status IdentityTaken(std::string_view pool, std::string_view holder) {
+  v1::ErrorDetail detail;
+  detail.set_reason("IDENTITY_TAKEN");
+  detail.set_resource(std::string(holder));
+  return contract::WithDetail(
+      Error(absl::StatusCode::kAlreadyExists,
+            "the identity that {} had belongs to {} by now; delete that first, or create a new "
+            "pool",
+            pool, holder),
+      detail);
+}
+
 absl::Status Conflict(std::string_view what) {
   v1::ErrorDetail detail;
   detail.set_reason("CONFLICT");

@@ -1,9 +1,10 @@
-// What is unique or referred to: bindings, homes, identities, references.
+// What is unique or referred to: bindings, homes, identities, references, tokens' hashes.
 #include <fmt/format.h>
 
 #include "control/store/conflicts.h"
 #include "control/store/pg_transaction.h"
 #include "control/store/row_type.h"
+#include "proto/base/error.h"
 
 namespace croft::control::store {
 namespace {
@@ -135,6 +136,22 @@ absl::Status PgTransaction::SetReferences(const StoredResource& row,
           "SELECT n, $1::smallint, $2::bigint FROM wanted ON CONFLICT DO NOTHING",
           Params().Int(TypeNumber(row.type)).Int(row.uid).Texts(resource_names))
       .status();
+}
+
+absl::Status PgTransaction::SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
+                                         std::string_view hash) {
+  const auto set = connection_->Query(
+      "INSERT INTO operator_token (hash, token_uid, operator_uid) "
+      "VALUES ($1, $2::bigint, $3::bigint) "
+      "ON CONFLICT (hash) DO UPDATE SET token_uid = excluded.token_uid, "
+      "operator_uid = excluded.operator_uid WHERE operator_token.token_uid IS NULL",
+      Params().Text(hash).Int(token_uid).Int(operator_uid));
+  if (!set.ok()) {
+    return set.status();
+  }
+  return set->affected() == 0
+             ? Error(absl::StatusCode::kAlreadyExists, "another token has that secret; try again")
+             : absl::OkStatus();
 }
 
 }  // namespace croft::control::store

@@ -1,4 +1,5 @@
 // What the feed reads: positions, deltas, snapshots; and the wake-up.
+#include "control/store/pg_rows.h"
 #include "control/store/pg_store_impl.h"
 #include "proto/base/error.h"
 #include "proto/base/log.h"
@@ -10,7 +11,8 @@ namespace {
 constexpr int kFetchRows = 2000;
 
 constexpr std::string_view kRecordColumns =
-    "r.type, r.uid, coalesce(c.revision, 0), r.deleted, r.body";
+    "r.type, r.uid, coalesce(c.revision, 0), r.deleted, "
+    "CASE WHEN r.deleted THEN '' ELSE r.body END";
 
 // The rows of a farm's replica: its members, itself, the platform. %1$s is the farm's uid, a
 // number.
@@ -170,24 +172,51 @@ absl::StatusOr<std::vector<node::v1::Record>> PgStore::ReadSnapshotChunk(std::in
   return records;
 }
 
-// Change rows stay: they are the audit, and the version of every live row. What else has had its
-// time goes along: used-up tokens, answers to requests after a day, events after thirty.
-absl::Status PgStore::Compact(std::int64_t through_revision) {
+// What has had its time goes along: used-up join tokens, answers to requests after a day, events
+// after thirty.
+absl::Status PgStore::Compact(std::chrono::system_clock::time_point deleted_before) {
+  constexpr int kRowsAtOnce = 5000;
+  for (int purged = kRowsAtOnce; purged == kRowsAtOnce;) {
+    const auto count = Purge(deleted_before, kRowsAtOnce);
+    if (!count.ok()) {
+      return count.status();
+    }
+    purged = *count;
+  }
   constexpr std::chrono::milliseconds kLimit = std::chrono::minutes(10);
   return Run([&](Connection& connection) {
-    absl::Status status = connection.Execute(
-        fmt::format("BEGIN; SET LOCAL statement_timeout = {1}; "
-                    "UPDATE head SET compaction_floor = "
-                    "  greatest(compaction_floor, least({0}::bigint, revision)); "
-                    "DELETE FROM resource WHERE deleted AND change_id IN ("
-                    "  SELECT change_id FROM change WHERE revision <= {0}); "
+    return connection.Execute(
+        fmt::format("BEGIN; SET LOCAL statement_timeout = {}; "
                     "DELETE FROM request WHERE answered_at < now() - interval '24 hours'; "
                     "DELETE FROM join_token WHERE expires_at < now(); "
                     "DELETE FROM event WHERE happened_at < now() - interval '30 days'; COMMIT",
-                    through_revision, kLimit.count()),
+                    kLimit.count()),
         kLimit + std::chrono::seconds(5));
-    return status;
   });
+}
+
+// Oldest first. A row that is being undeleted is locked, and no tombstone any more.
+absl::StatusOr<int> PgStore::Purge(std::chrono::system_clock::time_point deleted_before,
+                                   int limit) {
+  const auto rows =
+      Query(fmt::format("WITH old AS ("
+                        "  SELECT r.type, r.uid, c.revision FROM resource r"
+                        "  JOIN change c ON c.change_id = r.change_id"
+                        "  WHERE r.deleted AND c.changed_at < {}"
+                        "  ORDER BY r.change_id LIMIT $2::int FOR UPDATE OF r SKIP LOCKED),"
+                        " purged AS (DELETE FROM resource r USING old"
+                        "  WHERE r.type = old.type AND r.uid = old.uid AND r.deleted),"
+                        " terms AS (DELETE FROM term t USING old"
+                        "  WHERE t.type = old.type AND t.uid = old.uid),"
+                        " slots AS (DELETE FROM home_slot s USING old"
+                        "  WHERE old.type = 4 AND s.store_uid = old.uid),"
+                        " floor AS (UPDATE head SET compaction_floor ="
+                        "  greatest(compaction_floor, (SELECT max(revision) FROM old))"
+                        "  WHERE EXISTS (SELECT 1 FROM old)) "
+                        "SELECT count(*) FROM old",
+                        TimeParam(1)),
+            Params().Time(deleted_before).Int(limit));
+  return rows.ok() ? absl::StatusOr<int>(static_cast<int>(rows->Int(0, 0))) : rows.status();
 }
 
 // A new connection counts as a notification: what was sent while there was none is never seen.

@@ -37,20 +37,35 @@ absl::StatusOr<std::string> PgStore::TakeJoinToken(std::string_view hash,
   return std::string(rows->Text(0, 0));
 }
 
-absl::Status PgStore::InsertOperatorToken(std::string_view hash, std::string_view who) {
-  return Query(
-             "INSERT INTO operator_token (hash, who) VALUES ($1, $2) "
-             "ON CONFLICT (hash) DO UPDATE SET who = excluded.who",
-             Params().Text(hash).Text(who))
-      .status();
-}
-
-absl::StatusOr<std::optional<std::string>> PgStore::FindOperatorToken(std::string_view hash) {
-  const auto rows = Query("SELECT who FROM operator_token WHERE hash = $1", Params().Text(hash));
+absl::StatusOr<std::optional<OperatorSession>> PgStore::FindOperatorToken(std::string_view hash) {
+  const auto rows = Query(
+      fmt::format("{} WHERE NOT r.deleted AND (r.type, r.uid) IN ("
+                  "  SELECT 103::smallint, token_uid FROM operator_token WHERE hash = $1 UNION ALL"
+                  "  SELECT 102::smallint, operator_uid FROM operator_token WHERE hash = $1) "
+                  "ORDER BY r.type",
+                  kSelectResource),
+      Params().Text(hash));
   if (!rows.ok()) {
     return rows.status();
   }
-  return rows->size() == 0 ? std::nullopt : std::optional(std::string(rows->Text(0, 0)));
+  if (rows->size() != 2) {
+    return std::nullopt;
+  }
+  return OperatorSession{.token_row = ToStoredResource(*rows, 1),
+                         .operator_row = ToStoredResource(*rows, 0)};
+}
+
+absl::StatusOr<std::vector<std::string>> PgStore::ListUnclaimedTokens() {
+  const auto rows =
+      Query("SELECT hash FROM operator_token WHERE token_uid IS NULL ORDER BY hash", Params());
+  if (!rows.ok()) {
+    return rows.status();
+  }
+  std::vector<std::string> hashes;
+  for (int row = 0; row < rows->size(); ++row) {
+    hashes.emplace_back(rows->Text(row, 0));
+  }
+  return hashes;
 }
 
 absl::StatusOr<std::string> PgStore::PutSecretIfAbsent(std::string_view key,

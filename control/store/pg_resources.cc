@@ -29,7 +29,8 @@ constexpr std::string_view kListChanges =
     "    SELECT h.name, 'create' FROM history h"
     "    WHERE h.previous_change_id = c.change_id AND h.created_change_id = c.change_id"
     "    UNION ALL"
-    "    SELECT h.name, CASE WHEN h.deletion THEN 'delete' ELSE 'update' END FROM history h"
+    "    SELECT h.name, CASE WHEN h.deletion THEN 'delete' WHEN h.body = '' THEN 'undelete'"
+    "      ELSE 'update' END FROM history h"
     "    WHERE h.change_id = c.change_id) touched {} LIMIT $3::int) t ON true "
     "ORDER BY c.revision DESC, t.name";
 
@@ -85,6 +86,22 @@ absl::StatusOr<std::optional<StoredResource>> PgStore::Find(std::string_view nam
   return FirstOf(*rows);
 }
 
+absl::StatusOr<std::optional<StoredResource>> PgStore::FindDeleted(std::string_view name) {
+  const auto parsed = contract::ParseResourceName(name);
+  if (!parsed.ok()) {
+    return std::nullopt;
+  }
+  const auto rows =
+      Query(fmt::format("{} WHERE r.type = $1::smallint AND r.name = $2 AND r.deleted "
+                        "ORDER BY r.change_id DESC LIMIT 1",
+                        kSelectResource),
+            Params().Int(TypeNumber(parsed->type)).Text(name));
+  if (!rows.ok()) {
+    return rows.status();
+  }
+  return FirstOf(*rows);
+}
+
 absl::StatusOr<std::optional<StoredResource>> PgStore::FindByUid(ResourceType type,
                                                                  std::int64_t uid) {
   const auto rows =
@@ -95,29 +112,6 @@ absl::StatusOr<std::optional<StoredResource>> PgStore::FindByUid(ResourceType ty
     return rows.status();
   }
   return FirstOf(*rows);
-}
-
-absl::StatusOr<std::vector<StoredResource>> PgStore::List(const ListQuery& query) {
-  std::string from = query.after_name;
-  std::string below;  // all names of a farm's members lie between its name + "/" and its name + "0"
-  if (query.farm_uid != 0) {
-    const auto farm = FindByUid(ResourceType::kFarm, query.farm_uid);
-    if (!farm.ok()) {
-      return farm.status();
-    }
-    if (!farm->has_value()) {
-      return std::vector<StoredResource>();
-    }
-    from = std::max(from, (*farm)->name + "/");
-    below = (*farm)->name + "0";
-  }
-  const auto rows =
-      Query(fmt::format("{} WHERE r.type = $1::smallint AND r.name > $2 AND NOT r.deleted {} "
-                        "ORDER BY r.name LIMIT $3::int",
-                        kSelectResource, below.empty() ? "AND $4 = ''" : "AND r.name < $4"),
-            Params().Int(TypeNumber(query.type)).Text(from).Int(query.limit).Text(below));
-  return rows.ok() ? absl::StatusOr<std::vector<StoredResource>>(ToStoredResources(*rows))
-                   : rows.status();
 }
 
 absl::StatusOr<std::optional<std::int64_t>> PgStore::FindBinding(std::int64_t farm_uid,
@@ -134,7 +128,8 @@ absl::StatusOr<std::optional<std::int64_t>> PgStore::FindBinding(std::int64_t fa
 absl::StatusOr<std::optional<KnownRequest>> PgStore::FindRequest(std::string_view who,
                                                                  std::string_view request_id) {
   const auto rows = Query(
-      "SELECT fingerprint, answer, revision FROM request WHERE who = $1 AND request_id = $2 "
+      "SELECT fingerprint, answer, revision, counts FROM request WHERE who = $1 AND request_id = "
+      "$2 "
       "AND answered_at >= now() - interval '24 hours'",
       Params().Text(who).Text(request_id));
   if (!rows.ok()) {
@@ -143,7 +138,12 @@ absl::StatusOr<std::optional<KnownRequest>> PgStore::FindRequest(std::string_vie
   if (rows->size() == 0) {
     return std::nullopt;
   }
-  return KnownRequest{std::string(rows->Text(0, 0)), rows->Bytes(0, 1), rows->Int(0, 2)};
+  KnownRequest known{.fingerprint = std::string(rows->Text(0, 0)),
+                     .answer = rows->Bytes(0, 1),
+                     .counts = {},
+                     .revision = rows->Int(0, 2)};
+  known.counts.ParseFromString(rows->Bytes(0, 3));
+  return known;
 }
 
 absl::StatusOr<std::vector<v1::Change>> PgStore::ListChanges(std::int64_t before_revision,

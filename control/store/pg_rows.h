@@ -1,6 +1,7 @@
 // Rows of the resource table as the rest of control sees them.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,10 @@ inline constexpr std::string_view kSelectResource =
     "FROM resource r "
     "LEFT JOIN change c ON c.change_id = r.change_id "
     "LEFT JOIN resource o ON o.type = 101 AND o.uid = r.organization_uid ";
+
+// " AND ..." that keeps rows r of the type which belong to the organizations of a parameter (Ints)
+// or to one below them.
+std::string WithinClause(ResourceType type, int parameter);
 
 // A parameter that Params::Time gave, as timestamptz: kTimeParam with its number.
 std::string TimeParam(int number);

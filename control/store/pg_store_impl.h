@@ -21,6 +21,7 @@ class PgStore final : public Store {
 
   absl::StatusOr<std::unique_ptr<Transaction>> Begin() override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
+  absl::StatusOr<std::optional<StoredResource>> FindDeleted(std::string_view name) override;
   absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type,
                                                           std::int64_t uid) override;
   absl::StatusOr<std::vector<StoredResource>> List(const ListQuery& query) override;
@@ -42,7 +43,7 @@ class PgStore final : public Store {
                                                                   node::v1::RecordType type,
                                                                   std::int64_t after_uid,
                                                                   int limit) override;
-  absl::Status Compact(std::int64_t through_revision) override;
+  absl::Status Compact(std::chrono::system_clock::time_point deleted_before) override;
   absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) override;
 
   absl::Status WriteMarks(const std::vector<NodeMarks>& marks) override;
@@ -53,8 +54,8 @@ class PgStore final : public Store {
                                std::chrono::system_clock::time_point expires) override;
   absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,
                                             std::chrono::system_clock::time_point now) override;
-  absl::Status InsertOperatorToken(std::string_view hash, std::string_view who) override;
-  absl::StatusOr<std::optional<std::string>> FindOperatorToken(std::string_view hash) override;
+  absl::StatusOr<std::optional<OperatorSession>> FindOperatorToken(std::string_view hash) override;
+  absl::StatusOr<std::vector<std::string>> ListUnclaimedTokens() override;
   absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key,
                                                 std::string_view value) override;
 
@@ -68,6 +69,8 @@ class PgStore final : public Store {
   // transaction, and safe to repeat.
   absl::Status Run(const std::function<absl::Status(Connection&)>& work);
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params);
+  // Purges up to `limit` rows; how many they were.
+  absl::StatusOr<int> Purge(std::chrono::system_clock::time_point deleted_before, int limit);
 
   const PgOptions options_;
   AnswerWatch watch_;

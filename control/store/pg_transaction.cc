@@ -21,15 +21,25 @@ constexpr std::string_view kCommitStatement =
     "  RETURNING revision),"
     " answered AS ("
     "  INSERT INTO request"
-    "    (who, request_id, change_id, revision, fingerprint, answer, answered_at)"
-    "  SELECT $3, $4, $1::bigint, revision, $6, $7::bytea, now() FROM next WHERE $4 <> ''"
+    "    (who, request_id, change_id, revision, fingerprint, answer, counts, answered_at)"
+    "  SELECT $3, $4, $1::bigint, revision, $6, $7::bytea, $9::bytea, now()"
+    "  FROM next WHERE $4 <> ''"
     "  ON CONFLICT (who, request_id) DO UPDATE SET"
     "    change_id = excluded.change_id, revision = excluded.revision,"
     "    fingerprint = excluded.fingerprint, answer = excluded.answer,"
-    "    answered_at = excluded.answered_at"
+    "    counts = excluded.counts, answered_at = excluded.answered_at"
     "  WHERE request.answered_at < now() - interval '24 hours'"
     "  RETURNING 1)"
     "SELECT revision, (SELECT count(*) FROM answered), pg_notify('croft', '') FROM logged";
+
+constexpr std::string_view kKeepAnswer =
+    "INSERT INTO request"
+    "  (who, request_id, change_id, revision, fingerprint, answer, counts, answered_at)"
+    "VALUES ($1, $2, $3::bigint, 0, $4, $5::bytea, $6::bytea, now())"
+    "ON CONFLICT (who, request_id) DO UPDATE SET"
+    "  change_id = excluded.change_id, revision = 0, fingerprint = excluded.fingerprint,"
+    "  answer = excluded.answer, counts = excluded.counts, answered_at = excluded.answered_at "
+    "WHERE request.answered_at < now() - interval '24 hours'";
 
 // Answers older than a day, a few at each request that leaves one.
 constexpr std::string_view kForgetOldRequests =
@@ -115,15 +125,32 @@ absl::StatusOr<std::optional<StoredResource>> PgTransaction::FindLocked(std::str
                   "AND NOT deleted {}",
                   lock),
       Params().Int(type).Text(name));
-  if (!locked.ok()) {
-    return locked.status();
+  return locked.ok() ? ReadLocked(type, *locked) : locked.status();
+}
+
+absl::StatusOr<std::optional<StoredResource>> PgTransaction::FindDeletedForUpdate(
+    std::string_view name, std::int64_t uid) {
+  const auto parsed = contract::ParseResourceName(name);
+  if (!parsed.ok()) {
+    return std::nullopt;
   }
-  if (locked->size() == 0) {
+  const int type = TypeNumber(parsed->type);
+  const auto locked = connection_->Query(
+      "SELECT uid FROM resource WHERE type = $1::smallint AND name = $2 AND deleted "
+      "AND body <> '' AND ($3::bigint = 0 OR uid = $3::bigint) "
+      "ORDER BY change_id DESC LIMIT 1 FOR UPDATE",
+      Params().Int(type).Text(name).Int(uid));
+  return locked.ok() ? ReadLocked(type, *locked) : locked.status();
+}
+
+absl::StatusOr<std::optional<StoredResource>> PgTransaction::ReadLocked(int type,
+                                                                        const Rows& locked) {
+  if (locked.size() == 0) {
     return std::nullopt;
   }
   const auto rows = connection_->Query(
       fmt::format("{} WHERE r.type = $1::smallint AND r.uid = $2::bigint", kSelectResource),
-      Params().Int(type).Int(locked->Int(0, 0)));
+      Params().Int(type).Int(locked.Int(0, 0)));
   if (!rows.ok()) {
     return rows.status();
   }
@@ -157,7 +184,8 @@ absl::StatusOr<CommittedChange> PgTransaction::Commit(const ChangeInfo& info) {
                                                .Text(info.reason)
                                                .Text(info.request_fingerprint)
                                                .Bytes(info.answer)
-                                               .Time(time_));
+                                               .Time(time_)
+                                               .Bytes(info.counts.SerializeAsString()));
   if (!logged.ok()) {
     return logged.status();
   }
@@ -177,6 +205,31 @@ absl::StatusOr<CommittedChange> PgTransaction::Commit(const ChangeInfo& info) {
     return status;  // refused by the server: rolled back
   }
   return ResolveCommit(change, status);
+}
+
+absl::Status PgTransaction::CommitAnswer(const ChangeInfo& info) {
+  if (auto forgotten = connection_->Query(kForgetOldRequests); !forgotten.ok()) {
+    return forgotten.status();
+  }
+  const auto kept = connection_->Query(kKeepAnswer, Params()
+                                                        .Text(info.who)
+                                                        .Text(info.request_id)
+                                                        .Int(change_id_)
+                                                        .Text(info.request_fingerprint)
+                                                        .Bytes(info.answer)
+                                                        .Bytes(info.counts.SerializeAsString()));
+  if (!kept.ok()) {
+    return kept.status();
+  }
+  if (kept->affected() == 0) {
+    return Conflict("the request id " + info.request_id);
+  }
+  open_ = false;
+  const absl::Status status = connection_->Execute("COMMIT");
+  if (!status.ok()) {
+    connection_.Discard();
+  }
+  return status;
 }
 
 // Inserting the same change row waits for a backend that may still be committing; what it then

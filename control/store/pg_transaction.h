@@ -25,14 +25,18 @@ class PgTransaction final : public Transaction {
   absl::StatusOr<std::vector<std::int64_t>> NextUids(ResourceType type, int count) override;
   absl::StatusOr<std::optional<StoredResource>> FindForUpdate(std::string_view name) override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
+  absl::StatusOr<std::optional<StoredResource>> FindDeletedForUpdate(std::string_view name,
+                                                                     std::int64_t uid) override;
   absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) override;
   absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) override;
+  absl::Status CommitAnswer(const ChangeInfo& info) override;
 
   // ---- pg_writes.cc
   absl::Status Insert(const StoredResource& row) override;
   absl::Status Update(const StoredResource& row) override;
   absl::Status Delete(const StoredResource& row) override;
+  absl::Status Undelete(const StoredResource& row) override;
   absl::StatusOr<std::vector<std::string>> InsertMany(
       const std::vector<StoredResource>& rows) override;
 
@@ -46,16 +50,24 @@ class PgTransaction final : public Transaction {
                                                           int limit) override;
   absl::Status SetReferences(const StoredResource& row,
                              const std::vector<std::string>& resource_names) override;
+  absl::Status SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
+                            std::string_view hash) override;
 
  private:
-  // InsertMany's two ways: all of them, or already_exists; and those whose name is free, more
-  // slowly.
   // Why a row could not be inserted: what it would share is another row's.
   absl::Status FindTaken(const StoredResource& row);
+  // already_exists when a live row has the name, the identity or the home of a deleted one.
+  absl::Status CheckFree(const StoredResource& row);
+  // InsertMany's two ways: all of them, or already_exists; and those whose name is free, more
+  // slowly.
   absl::Status CopyRows(const std::vector<StoredResource>& rows);
+  // Of new rows, those that were inserted.
+  absl::Status InsertTerms(const std::vector<StoredResource>& rows);
   absl::StatusOr<std::vector<std::string>> InsertFreeNames(const std::vector<StoredResource>& rows);
   absl::StatusOr<std::optional<StoredResource>> FindLocked(std::string_view name,
                                                            std::string_view lock);
+  // `locked` has the uid of a row, or nothing.
+  absl::StatusOr<std::optional<StoredResource>> ReadLocked(int type, const Rows& locked);
   // After COMMIT lost its connection: what became of it.
   absl::StatusOr<CommittedChange> ResolveCommit(CommittedChange change, const absl::Status& lost);
 

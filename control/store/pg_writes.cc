@@ -23,6 +23,15 @@ constexpr std::string_view kKeepHistory =
     "  WHERE change_id <> $3::bigint"
     "  ON CONFLICT (type, uid, change_id) DO UPDATE SET deletion = excluded.deletion)";
 
+// Makes the terms of row `old` those of the parameter, an array.
+constexpr std::string_view kReplaceTerms =
+    ", gone AS ("
+    "  DELETE FROM term WHERE type = $1::smallint AND uid = $2::bigint"
+    "  AND term <> ALL (${0}::text[])),"
+    " fresh AS ("
+    "  INSERT INTO term (type, term, uid, name)"
+    "  SELECT type, t, uid, name FROM old, unnest(${0}::text[]) t ON CONFLICT DO NOTHING) ";
+
 }  // namespace
 
 absl::Status PgTransaction::Insert(const StoredResource& row) {
@@ -48,7 +57,10 @@ absl::Status PgTransaction::Insert(const StoredResource& row) {
   if (!inserted.ok()) {
     return inserted.status();
   }
-  return inserted->affected() == 0 ? FindTaken(row) : absl::OkStatus();
+  if (inserted->affected() == 0) {
+    return FindTaken(row);
+  }
+  return row.terms.empty() ? absl::OkStatus() : InsertTerms({row});
 }
 
 absl::Status PgTransaction::FindTaken(const StoredResource& row) {
@@ -63,23 +75,43 @@ absl::Status PgTransaction::FindTaken(const StoredResource& row) {
   return holder->size() == 0 ? NameTaken(row.name) : HomeTaken(row.home_path, holder->Text(0, 0));
 }
 
+absl::Status PgTransaction::InsertTerms(const std::vector<StoredResource>& rows) {
+  std::vector<std::int64_t> uids;
+  std::vector<std::string> terms;
+  for (const StoredResource& row : rows) {
+    uids.insert(uids.end(), row.terms.size(), row.uid);
+    terms.insert(terms.end(), row.terms.begin(), row.terms.end());
+  }
+  if (terms.empty()) {
+    return absl::OkStatus();
+  }
+  return connection_
+      ->Query(
+          "INSERT INTO term (type, term, uid, name) SELECT r.type, t.term, r.uid, r.name "
+          "FROM unnest($2::bigint[], $3::text[]) AS t (uid, term) "
+          "JOIN resource r ON r.type = $1::smallint AND r.uid = t.uid",
+          Params().Int(TypeNumber(rows.front().type)).Ints(uids).Texts(terms))
+      .status();
+}
+
 absl::Status PgTransaction::Update(const StoredResource& row) {
-  const auto updated = connection_->Query(
-      fmt::format(fmt::runtime(std::string(kKeepHistory) +
-                               "UPDATE resource r SET body = $4::bytea, change_id = $3::bigint, "
-                               "organization_uid = nullif($5::bigint, 0), "
-                               "store_uid = nullif($6::bigint, 0), "
-                               "identity = nullif($7::integer, 0) "
-                               "FROM old WHERE r.type = old.type AND r.uid = old.uid"),
-                  "false"),
-      Params()
-          .Int(TypeNumber(row.type))
-          .Int(row.uid)
-          .Int(change_id_)
-          .Bytes(row.body)
-          .Int(row.organization_uid)
-          .Int(row.store_uid)
-          .Int(row.identity));
+  const auto updated =
+      connection_->Query(fmt::format(fmt::runtime(std::string(kKeepHistory)), "false") +
+                             fmt::format(fmt::runtime(kReplaceTerms), 8) +
+                             "UPDATE resource r SET body = $4::bytea, change_id = $3::bigint, "
+                             "organization_uid = nullif($5::bigint, 0), "
+                             "store_uid = nullif($6::bigint, 0), "
+                             "identity = nullif($7::integer, 0) "
+                             "FROM old WHERE r.type = old.type AND r.uid = old.uid",
+                         Params()
+                             .Int(TypeNumber(row.type))
+                             .Int(row.uid)
+                             .Int(change_id_)
+                             .Bytes(row.body)
+                             .Int(row.organization_uid)
+                             .Int(row.store_uid)
+                             .Int(row.identity)
+                             .Texts(row.terms));
   if (!updated.ok()) {
     return updated.status();
   }
@@ -96,9 +128,9 @@ absl::Status PgTransaction::Delete(const StoredResource& row) {
                        "  AND from_uid = $2::bigint)"
                        ", no_marks AS (DELETE FROM node_mark WHERE node_uid = $2::bigint "
                        "  AND $1::smallint = 3)"
-                       ", no_slots AS (DELETE FROM home_slot WHERE store_uid = $2::bigint "
-                       "  AND $1::smallint = 4) "
-                       "UPDATE resource r SET deleted = true, body = '', change_id = $3::bigint "
+                       ", no_token AS (DELETE FROM operator_token WHERE token_uid = $2::bigint "
+                       "  AND $1::smallint = 103) "
+                       "UPDATE resource r SET deleted = true, change_id = $3::bigint "
                        "FROM old WHERE r.type = old.type AND r.uid = old.uid"),
           "true"),
       Params().Int(TypeNumber(row.type)).Int(row.uid).Int(change_id_));
@@ -106,6 +138,65 @@ absl::Status PgTransaction::Delete(const StoredResource& row) {
     return deleted.status();
   }
   return deleted->affected() == 0 ? Conflict(row.name) : absl::OkStatus();
+}
+
+absl::Status PgTransaction::CheckFree(const StoredResource& row) {
+  const auto holders = connection_->Query(
+      "SELECT 1 AS what, name FROM resource WHERE type = $1::smallint AND name = $2 "
+      "AND NOT deleted UNION ALL "
+      "SELECT 2, name FROM resource WHERE farm_uid = $3::bigint AND identity = $4::integer "
+      "AND identity IS NOT NULL AND NOT deleted UNION ALL "
+      "SELECT 3, name FROM resource WHERE store_uid = $5::bigint AND home_path = $6 "
+      "AND NOT deleted ORDER BY what LIMIT 1",
+      Params()
+          .Int(TypeNumber(row.type))
+          .Text(row.name)
+          .Int(row.farm_uid)
+          .Int(row.identity)
+          .Int(row.store_uid)
+          .Text(row.home_path));
+  if (!holders.ok() || holders->size() == 0) {
+    return holders.status();
+  }
+  const std::string_view holder = holders->Text(0, 1);
+  switch (holders->Int(0, 0)) {
+    case 1:
+      return NameTaken(row.name);
+    case 2:
+      return IdentityTaken(row.name, holder);
+    default:
+      return HomeTaken(row.home_path, holder);
+  }
+}
+
+// The history says of an undeletion that it replaced an empty body.
+absl::Status PgTransaction::Undelete(const StoredResource& row) {
+  if (absl::Status status = CheckFree(row); !status.ok()) {
+    return status;
+  }
+  const auto undeleted = connection_->Query(
+      "WITH old AS ("
+      "  SELECT * FROM resource WHERE type = $1::smallint AND uid = $2::bigint AND deleted"
+      "  FOR UPDATE),"
+      " kept AS ("
+      "  INSERT INTO history (type, deletion, uid, change_id, previous_change_id,"
+      "    created_change_id, name, body)"
+      "  SELECT type, false, uid, $3::bigint, change_id, created_change_id, name, '' FROM old) "
+      "UPDATE resource r SET deleted = false, body = $4::bytea, change_id = $3::bigint, "
+      "home_path = nullif($5, '') FROM old WHERE r.type = old.type AND r.uid = old.uid",
+      Params()
+          .Int(TypeNumber(row.type))
+          .Int(row.uid)
+          .Int(change_id_)
+          .Bytes(row.body)
+          .Text(row.home_path));
+  if (absl::IsAlreadyExists(undeleted.status())) {
+    return Conflict(row.name);  // taken just now
+  }
+  if (!undeleted.ok()) {
+    return undeleted.status();
+  }
+  return undeleted->affected() == 0 ? Conflict(row.name) : absl::OkStatus();
 }
 
 // Plain COPY, as fast as PostgreSQL takes rows; a taken name among them is rare, and found out
@@ -128,6 +219,9 @@ absl::StatusOr<std::vector<std::string>> PgTransaction::InsertMany(
   if (absl::IsAlreadyExists(status)) {
     status = connection_->Execute("ROLLBACK TO SAVEPOINT many");
     return status.ok() ? InsertFreeNames(rows) : status;
+  }
+  if (status.ok()) {
+    status = InsertTerms(rows);
   }
   if (status.ok()) {
     status = connection_->Execute("RELEASE SAVEPOINT many");
@@ -204,6 +298,9 @@ absl::StatusOr<std::vector<std::string>> PgTransaction::InsertFreeNames(
           .Texts(homes));
   if (!inserted.ok()) {
     return inserted.status();
+  }
+  if (absl::Status status = InsertTerms(rows); !status.ok()) {
+    return status;
   }
   if (inserted->affected() == std::ssize(rows)) {
     return taken;

@@ -21,11 +21,16 @@
 #include "croft/v1/change.pb.h"
 #include "croft/v1/node.pb.h"
 #include "croft/v1/report.pb.h"
+#include "croft/v1/resource.pb.h"
+#include "proto/contract/filter.h"
 #include "proto/contract/resource_name.h"
 
 namespace croft::control::store {
 
 using contract::ResourceType;
+
+// How long a deleted resource can be undeleted, then it is purged.
+inline constexpr std::chrono::hours kKeepDeleted{24 * 30};
 
 // A row of a resource table. `body` is the serialised message without its output-only fields.
 struct StoredResource {
@@ -41,10 +46,11 @@ struct StoredResource {
   std::string home_path = {};  // an account's, unique in its store (write side); "" for other types
   std::uint32_t identity = 0;  // a pool's, unique in its farm; 0 for other types
   std::string body;
+  std::vector<std::string> terms;                 // contract::IndexTerms of it (write side)
   std::int64_t revision = 0;                      // of the last change (read side)
   std::int64_t change_id = 0;                     // the version: etag
   std::chrono::system_clock::time_point created;  // read side
-  std::chrono::system_clock::time_point updated;
+  std::chrono::system_clock::time_point updated;  // of a deleted row: its deletion
   bool deleted = false;
 };
 
@@ -54,6 +60,7 @@ struct ChangeInfo {
   std::string request_fingerprint =
       {};                   // hash of the request, to tell a repeated id with another body
   std::string answer = {};  // serialised response, given back for a repeated request_id
+  v1::Counts counts = {};   // beside it
   std::string reason = {};
 };
 
@@ -65,7 +72,14 @@ struct CommittedChange {
 struct KnownRequest {
   std::string fingerprint;
   std::string answer;
-  std::int64_t revision = 0;
+  v1::Counts counts;
+  std::int64_t revision = 0;  // 0: it changed nothing
+};
+
+// A token that is there, with the operator whose it is.
+struct OperatorSession {
+  StoredResource token_row;
+  StoredResource operator_row;
 };
 
 // One read-write transaction. Everything written is stamped with one change id; Commit's last
@@ -88,13 +102,18 @@ class Transaction {
   // The live rows among these names, of one type, in no order; locks nothing.
   virtual absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) = 0;
+  // The deleted row of that name and uid (0: the one that was deleted last), locked until the end.
+  virtual absl::StatusOr<std::optional<StoredResource>> FindDeletedForUpdate(std::string_view name,
+                                                                             std::int64_t uid) = 0;
   // already_exists when the name is taken, or the home is another account's (detail reason
   // HOME_TAKEN, resource = the holder's name).
   virtual absl::Status Insert(const StoredResource& row) = 0;
   // Keeps the previous body in history.
   virtual absl::Status Update(const StoredResource& row) = 0;
-  // Leaves a tombstone and frees the name. Its bindings go with it.
+  // Leaves a tombstone, with the body, and frees the name. Its bindings and references go.
   virtual absl::Status Delete(const StoredResource& row) = 0;
+  // Makes a deleted row a live one again. already_exists when its name, identity or home is taken.
+  virtual absl::Status Undelete(const StoredResource& row) = 0;
   // Many new rows of one type in one statement; returns the names that were taken (and not
   // inserted).
   virtual absl::StatusOr<std::vector<std::string>> InsertMany(
@@ -117,16 +136,34 @@ class Transaction {
   // Records which resources this one refers to, for FindReferences; replaces the previous set.
   virtual absl::Status SetReferences(const StoredResource& row,
                                      const std::vector<std::string>& resource_names) = 0;
+  // The hash by which FindOperatorToken knows the token from now on; it goes when the token is
+  // deleted. already_exists when another token has it.
+  virtual absl::Status SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
+                                    std::string_view hash) = 0;
   // The change row (revision, tag, who, ...), then COMMIT and NOTIFY. unknown when the outcome is
   // in doubt: look the request id up.
   virtual absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) = 0;
+  // Ends a transaction that wrote nothing: only the answer to its request id is kept.
+  virtual absl::Status CommitAnswer(const ChangeInfo& info) = 0;
 };
+
+enum class ListOrder { kName, kCreation };
 
 struct ListQuery {
   ResourceType type = ResourceType::kSite;
-  std::int64_t farm_uid = 0;    // 0: all farms
-  std::string after_name = {};  // keyset: names greater than this
+  std::int64_t farm_uid = 0;  // 0: all farms
+  ListOrder order = ListOrder::kName;
+  bool descending = false;
+  // Keyset: what comes after this name and, among deleted ones, uid; or by creation after this uid.
+  std::string after_name = {};
+  std::int64_t after_uid = 0;
   int limit = 100;
+  bool show_deleted = false;  // tombstones too
+  // Leaves out what an index knows not to match; the caller matches what it gets.
+  const contract::Filter* filter = nullptr;
+  // Only what belongs to one of these organizations or to one below it (an organization is in
+  // itself); nullopt: everything.
+  std::optional<std::vector<std::int64_t>> within = std::nullopt;
 };
 
 // What a farm's feed is at: the last revision that touched it or anything.
@@ -157,6 +194,8 @@ class Store {
   // ---- resources
   virtual absl::StatusOr<std::unique_ptr<Transaction>> Begin() = 0;
   virtual absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) = 0;
+  // The one of that name which was deleted last.
+  virtual absl::StatusOr<std::optional<StoredResource>> FindDeleted(std::string_view name) = 0;
   virtual absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type,
                                                                   std::int64_t uid) = 0;
   virtual absl::StatusOr<std::vector<StoredResource>> List(const ListQuery& query) = 0;
@@ -188,9 +227,9 @@ class Store {
                                                                           node::v1::RecordType type,
                                                                           std::int64_t after_uid,
                                                                           int limit) = 0;
-  // Removes tombstones at or below the revision and raises the floor to it. Changes stay: they are
-  // the audit.
-  virtual absl::Status Compact(std::int64_t through_revision) = 0;
+  // Purges what was deleted before the time and raises the floor to the newest of it. Changes and
+  // history stay: they are the audit. Answers to requests, join tokens and events go at their time.
+  virtual absl::Status Compact(std::chrono::system_clock::time_point deleted_before) = 0;
   // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came, or may have been
   // missed. One caller.
   virtual absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) = 0;
@@ -208,8 +247,12 @@ class Store {
   // Takes the token out of use and returns its node's name; not_found if unknown, expired or used.
   virtual absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,
                                                     std::chrono::system_clock::time_point now) = 0;
-  virtual absl::Status InsertOperatorToken(std::string_view hash, std::string_view who) = 0;
-  virtual absl::StatusOr<std::optional<std::string>> FindOperatorToken(std::string_view hash) = 0;
+  // nullopt when there is no such token, or its operator is deleted.
+  virtual absl::StatusOr<std::optional<OperatorSession>> FindOperatorToken(
+      std::string_view hash) = 0;
+  // Hashes of administrators' tokens from before tokens were resources. SetTokenHash takes one
+  // over.
+  virtual absl::StatusOr<std::vector<std::string>> ListUnclaimedTokens() = 0;
   // Encrypted blobs (the CA key and certificate) by key. PutSecret keeps an existing value (first
   // start of several instances) and returns it.
   virtual absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key,

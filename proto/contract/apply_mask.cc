@@ -8,6 +8,7 @@
 #include "proto/contract/errors.h"
 #include "proto/contract/field_path.h"
 #include "proto/contract/field_rules.h"
+#include "proto/contract/nearest_name.h"
 #include "proto/contract/string_map.h"
 #include "proto/contract/text_rules.h"
 
@@ -36,6 +37,17 @@ absl::Status Refuse(const MaskKind& kind, std::string_view path, std::string_vie
   return InvalidFields({violation});
 }
 
+// Of a read mask also among the fields that only control sets.
+std::string FindNearest(const Message& message, const MaskKind& kind, std::string_view path) {
+  const Descriptor& type = *message.GetDescriptor();
+  std::vector<std::string> names;
+  for (int i = 0; kind.output_only && i < type.field_count(); ++i) {
+    names.push_back(type.field(i)->name());
+  }
+  std::string nearest = NearestName(path, names);
+  return nearest.empty() ? NearestPath(message, path) : nearest;
+}
+
 absl::Status CheckMaskPath(const Message& message, const MaskKind& kind, std::string_view path) {
   const Descriptor* type = message.GetDescriptor();
   const FieldDescriptor* above = nullptr;
@@ -47,7 +59,7 @@ absl::Status CheckMaskPath(const Message& message, const MaskKind& kind, std::st
     const bool can_enter = above == nullptr || !above->is_repeated();
     above = can_enter && type != nullptr ? type->FindFieldByName(std::string(segment)) : nullptr;
     if (above == nullptr) {
-      const std::string nearest = NearestPath(message, path);
+      const std::string nearest = FindNearest(message, kind, path);
       return Refuse(
           kind, path,
           fmt::format("unknown field \"{}\"{}", Shorten(path, 100),

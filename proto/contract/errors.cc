@@ -33,6 +33,16 @@ std::optional<v1::ErrorDetail> FindDetail(const absl::Status& status) {
   return detail;
 }
 
+v1::ErrorDetail CompleteDetail(const absl::Status& status) {
+  if (auto own = FindDetail(status)) {
+    return *std::move(own);
+  }
+  v1::ErrorDetail detail;
+  detail.set_reason(absl::StatusCodeToString(status.code()));
+  detail.set_retryable(absl::IsUnavailable(status) || absl::IsAborted(status));
+  return detail;
+}
+
 absl::Status InvalidFields(const std::vector<v1::FieldViolation>& violations) {
   if (violations.empty()) {
     return absl::OkStatus();

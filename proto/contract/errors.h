@@ -19,6 +19,9 @@ inline std::string_view MessageOf(const absl::Status& status) {
 
 absl::Status WithDetail(absl::Status status, const v1::ErrorDetail& detail);
 std::optional<v1::ErrorDetail> FindDetail(const absl::Status& status);
+// The detail to send with an error: its own, or one whose reason is the status code's name. An
+// error of another program's making (a database that is away) may be tried again.
+v1::ErrorDetail CompleteDetail(const absl::Status& status);
 
 // invalid_argument with the violations in message and detail (reason FIELD_INVALID), as many as fit
 // into 8 KiB of trailers, and the number of those left out; OK if there is none.

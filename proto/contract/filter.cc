@@ -131,8 +131,8 @@ class Matcher {
       return is_within_(value, comparison_.text);
     }
     const bool is_name = comparison_.steps.size() == 1 && field.name() == "name";
-    return Compare(value) || (is_name && op_ == Operator::kEqual &&
-                              MatchesText(comparison_, value.substr(value.rfind('/') + 1)));
+    const bool by_id = is_name && comparison_.text.find('/') == std::string::npos;
+    return Compare(by_id ? value.substr(value.rfind('/') + 1) : value);
   }
 
   bool Compare(std::string_view value) const {

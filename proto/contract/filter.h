@@ -19,7 +19,8 @@
 namespace croft::contract {
 
 // One comparison of a field with a value. A list matches when any item does; != is the opposite of
-// =. Text may begin or end with "*"; a name is compared as a whole and by its last segment.
+// =. Text may begin or end with "*". A text with a "/" is compared with the whole name, another one
+// with its last segment.
 struct Comparison {
   enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kHas };
 

@@ -1,6 +1,5 @@
 #include "proto/contract/filter_parser.h"
 
-#include <array>
 #include <utility>
 
 #include "proto/base/error.h"
@@ -18,15 +17,11 @@ bool IsPathChar(char c) {
 }
 
 // Longer ones first.
-constexpr auto kOperators = std::to_array<std::pair<std::string_view, Operator>>({
-    {"<=", Operator::kLessEqual},
-    {">=", Operator::kGreaterEqual},
-    {"!=", Operator::kNotEqual},
-    {"=", Operator::kEqual},
-    {"<", Operator::kLess},
-    {">", Operator::kGreater},
+constexpr std::pair<std::string_view, Operator> kOperators[] = {
+    {"<=", Operator::kLessEqual}, {">=", Operator::kGreaterEqual}, {"!=", Operator::kNotEqual},
+    {"=", Operator::kEqual},      {"<", Operator::kLess},          {">", Operator::kGreater},
     {":", Operator::kHas},
-});
+};
 
 class Parser {
  public:

@@ -14,9 +14,8 @@ using Grants = google::protobuf::RepeatedPtrField<v1::Grant>;
 constexpr std::int64_t kTokenLifetimeDefaultMs = std::int64_t{90} * 24 * 60 * 60 * 1000;
 
 bool IsType(std::string_view noun) {
-  return std::ranges::any_of(AllResourceTypes(), [&](const ResourceTypeFacts& facts) {
-    return facts.noun == noun;
-  });
+  return std::ranges::any_of(AllResourceTypes(),
+                             [&](const ResourceTypeFacts& facts) { return facts.noun == noun; });
 }
 
 std::string TypeNames() {

@@ -96,10 +96,11 @@ absl::StatusOr<ResourceName> ParseResourceName(std::string_view text) {
       return Complete({facts->type, "", ""}, parts[1], parts[3]);
     }
   }
-  return BadName(text,
-                 "farms/{farm}/{nodes|stores|pools|sites|accounts}/{id}\", \"farms/{farm}\", "
-                 "\"organizations/{organization}\", \"operators/{operator}\", \"tokens/{token}\" or "
-                 "\"platform");
+  return BadName(
+      text,
+      "farms/{farm}/{nodes|stores|pools|sites|accounts}/{id}\", \"farms/{farm}\", "
+      "\"organizations/{organization}\", \"operators/{operator}\", \"tokens/{token}\" or "
+      "\"platform");
 }
 
 absl::StatusOr<ResourceName> ParseResourceName(std::string_view text, ResourceType expected) {

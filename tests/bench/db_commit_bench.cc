@@ -63,7 +63,7 @@ class Bench {
         row.set_line(i + 1);
         row.set_account_id(prefix + std::to_string(i));
       }
-      const auto imported = resources_->ImportAccounts({"bench"}, batch);
+      const auto imported = resources_->ImportAccounts(domain::SystemCaller("bench"), batch);
       Must(imported.status());
       Check(imported->errors().empty(), "a row failed");
     }
@@ -106,7 +106,7 @@ class Bench {
   }
   void Create(std::string_view parent, std::string_view id,
               const google::protobuf::Message& resource) {
-    Must(resources_->Create({"bench"}, parent, id, resource, {}).status());
+    Must(resources_->Create(domain::SystemCaller("bench"), parent, id, resource, {}).status());
   }
 
   const std::string url_;

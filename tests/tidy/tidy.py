@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "proto/comments": ["proto/base"] + MESSAGES,
     "proto/contract": ["proto/base"] + MESSAGES,
     "provisioning": CONTRACT,
-    "control/domain": CONTRACT + ["provisioning", "control/store/store.h", "control/identity/tokens.h"],
+    "control/domain": CONTRACT + ["provisioning", "control/store/store.h", "control/store/conflicts.h", "control/identity/tokens.h"],
     "control/store": CONTRACT,
     "control/private_database": ["proto/base"],
     "control/feed": CONTRACT + ["control/store/store.h"],
@@ -156,6 +156,21 @@ def check_listed(files, report):
             report(path, 1, "in no CMake target: it is never built")
 
 
+def check_examples(report):
+    """Every resource type is in the contract test's table."""
+    types = "proto/contract/resource_name.cc"
+    table = "tests/integration/control/contract_examples.h"
+    with open(os.path.join(ROOT, types), encoding="utf-8") as file:
+        nouns = re.findall(r'\{ResourceType::k\w+, "\w*", "(\w+)", "croft\.v1\.', file.read())
+    with open(os.path.join(ROOT, table), encoding="utf-8") as file:
+        examples = re.findall(r'\.noun = "(\w+)"', file.read())
+    if not nouns:
+        report(types, 1, "the table of resource types can't be read here")
+    for noun in nouns:
+        if noun not in examples:
+            report(table, 1, f"no example of the resource type {noun}")
+
+
 def main():
     violations = []
 
@@ -171,6 +186,7 @@ def main():
         check_text(path, lines, report)
         check_header(path, lines, report)
     check_listed(files, report)
+    check_examples(report)
     print("\n".join(violations))
     print(f"tidy: {len(files)} files, {len(violations)} violations")
     return 1 if violations or not files else 0

@@ -109,6 +109,36 @@ has "NAME,STATE,BINDINGS" "csv has a header"
 expect 0 "describe" croft describe pool php
 has "identity" "describe shows what control gave"
 
+# Operators and tokens.
+expect 0 "create operator" croft create operator alice organization=acme \
+  grants=organizations/acme:OPERATOR:site,account:USE_FILE_STORE,acme:viewer
+expect 0 "operator as yaml" croft get operator alice -o yaml
+has "USE_FILE_STORE" "the grant's permission"
+expect 0 "list operators" croft list operators
+has "organizations/acme:OPERATOR:site,account:USE_FILE_STORE,organizations/acme:VIEWER" "grants in short form"
+expect 5 "no such role" croft create operator bob grants=acme:KING
+has "VIEWER, OPERATOR, ADMINISTRATOR" "the roles are named"
+expect 0 "create token" croft create token ci operator=alice lifetime=90d
+ci=$out
+[[ $ci =~ ^croft_[A-Za-z0-9_-]{43}$ ]] || { echo "FAIL the secret alone on stdout: $ci"; failures=$((failures + 1)); }
+expect 0 "create token as json" croft create token ci2 operator=alice -o json
+has '"secret": "croft_' "the secret is in the answer"
+expect 0 "get token" croft get token ci -o json
+[[ $out != *croft_* ]] || { echo "FAIL the secret is shown again: $out"; failures=$((failures + 1)); }
+as_alice() { CROFT_TOKEN=$ci croft "$@"; }
+expect 0 "an operator's list" as_alice list sites -o name
+has "farms/main/sites/shop" "what is in its organization"
+expect 0 "an operator's pools" as_alice list pools -o name
+expect 3 "what it does not see" as_alice get store content
+expect 8 "what it may not do" as_alice create organization sub organization=acme
+has "role ADMINISTRATOR for type organization in organizations/acme" "role and place are named"
+expect 0 "revoke" croft delete token ci
+for _ in $(seq 20); do as_alice list sites > /dev/null 2>&1 || break; sleep 0.1; done
+expect 8 "a revoked token" as_alice list sites
+expect 0 "take a grant away" croft set operator alice grants-=organizations/acme:OPERATOR:site,account:USE_FILE_STORE
+expect 0 "one is left" croft get operator alice -o yaml
+[[ $out != *USE_FILE_STORE* ]] || { echo "FAIL the grant is still there: $out"; failures=$((failures + 1)); }
+
 expect 5 "a name with a slash is a full name" croft create site a/shop bindings=*:80:x.example root=content:x pool=php
 has "farms/{farm}/sites/{site}" "its form is named"
 expect 4 "create again" croft create site shop bindings=*:80:x.example root=content:x pool=php

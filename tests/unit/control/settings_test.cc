@@ -26,6 +26,24 @@ TEST(Settings, DefaultsFollowTheDataDirectory) {
   EXPECT_EQ(settings->database_url, "");
 }
 
+TEST(Settings, JsonGatewayStandsBesideTheListeningPortUnlessSaid) {
+  const std::vector<std::pair<std::vector<const char*>, std::string>> cases = {
+      {{}, "127.0.0.1:7480"},
+      {{"--listen", "0.0.0.0:7443"}, "0.0.0.0:7480"},
+      {{"--listen", "[::1]:0"}, "[::1]:0"},
+      {{"--json-listen", "10.0.0.1:8443"}, "10.0.0.1:8443"},
+      {{"--json-listen", ""}, ""},
+  };
+  for (const auto& [given, expected] : cases) {
+    std::vector<const char*> arguments = {"--data-dir", "/d"};
+    arguments.insert(arguments.end(), given.begin(), given.end());
+    int exit_code = -1;
+    const auto settings = Parse(arguments, exit_code);
+    ASSERT_TRUE(settings.has_value());
+    EXPECT_EQ(settings->json_listen, expected);
+  }
+}
+
 TEST(Settings, EndsWithUsageErrorOrHelp) {
   int exit_code = -1;
   EXPECT_FALSE(Parse({"--help"}, exit_code).has_value());
@@ -36,6 +54,7 @@ TEST(Settings, EndsWithUsageErrorOrHelp) {
       {"--data-dir", "/d", "--listen", "127.0.0.1"},
       {"--data-dir", "/d", "--listen", "127.0.0.1:65536"},
       {"--data-dir", "/d", "--listen", "::1:7443"},
+      {"--data-dir", "/d", "--json-listen", "127.0.0.1"},
       {"--data-dir", "/d", "--log-level", "loud"},
       {"--data-dir", "/d", "--run-as", "root"},
   };
@@ -57,13 +76,13 @@ TEST(Settings, CertificateNamesWhereControlIsReached) {
 TEST(Settings, OperatorAddressIsOneThatCanBeDialled) {
   Settings settings;
   settings.listen = "127.0.0.1:0";
-  EXPECT_EQ(OperatorAddress(settings, 4711), "127.0.0.1:4711");
+  EXPECT_EQ(OperatorAddress(settings, settings.listen, 4711), "127.0.0.1:4711");
   settings.listen = "[::1]:0";
-  EXPECT_EQ(OperatorAddress(settings, 4711), "[::1]:4711");
+  EXPECT_EQ(OperatorAddress(settings, settings.listen, 4711), "[::1]:4711");
   settings.listen = "0.0.0.0:7443";
-  EXPECT_EQ(OperatorAddress(settings, 7443), "127.0.0.1:7443");
+  EXPECT_EQ(OperatorAddress(settings, settings.listen, 7443), "127.0.0.1:7443");
   settings.advertise = {"control.example"};
-  EXPECT_EQ(OperatorAddress(settings, 7443), "control.example:7443");
+  EXPECT_EQ(OperatorAddress(settings, settings.listen, 7443), "control.example:7443");
 }
 
 }  // namespace

@@ -18,22 +18,26 @@ TEST(StandardMethods, EveryTypeHasItsVerbsAndNoOtherMethodIsTakenForOne) {
     for (int i = 0; i < service->method_count(); ++i) {
       const auto found = FindStandardMethod(*service->method(i));
       if (found.has_value()) {
-        verbs[found->type] += "CGLUD"[static_cast<int>(found->verb)];
+        verbs[found->type] += "CGLUDR"[static_cast<int>(found->verb)];
       } else {
         others += service->method(i)->name() + " ";
       }
     }
   }
   const std::map<ResourceType, std::string> expected = {
-      {ResourceType::kPlatform, "GU"}, {ResourceType::kOrganization, "CGLUD"},
-      {ResourceType::kFarm, "CGLUD"},  {ResourceType::kNode, "CGLUD"},
-      {ResourceType::kStore, "CGLUD"}, {ResourceType::kPool, "CGLUD"},
-      {ResourceType::kSite, "CGLUD"},  {ResourceType::kAccount, "CGLUD"}};
+      {ResourceType::kPlatform, "GU"},     {ResourceType::kOrganization, "CGLUDR"},
+      {ResourceType::kFarm, "CGLUDR"},     {ResourceType::kNode, "CGLUDR"},
+      {ResourceType::kStore, "CGLUDR"},    {ResourceType::kPool, "CGLUDR"},
+      {ResourceType::kSite, "CGLUDR"},     {ResourceType::kAccount, "CGLUDR"},
+      {ResourceType::kOperator, "CGLUDR"}, {ResourceType::kToken, "CGLUD"}};
   EXPECT_EQ(verbs, expected);
-  EXPECT_EQ(others,
-            "CreateJoinToken ResumeNode ExplainUrl ImportAccounts ListChanges WaitForRevision "
-            "ListCounters Top "
-            "ListEvents Connect Enroll ");
+  EXPECT_EQ(
+      others,
+      "CreateJoinToken ResumeNode ExplainUrl ImportAccounts GetOperation ListOperations "
+      "CancelOperation "
+      "WaitOperation ApplyResources ImportResources UpdateResources DeleteResources "
+      "WatchResources ListChanges GetChange ListHistory UndoChange WaitForRevision ListCounters "
+      "Top ListEvents WatchEvents ListCounterHistory Connect Enroll ");
 }
 
 TEST(StandardMethods, FingerprintTellsRequestsApartAndDoesNotDependOnMapOrder) {

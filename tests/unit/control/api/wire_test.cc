@@ -17,7 +17,9 @@ TEST(Wire, EveryCodeCrossesUnchanged) {
     const grpc::Status status = ToGrpc(absl::Status(static_cast<absl::StatusCode>(code), "why"));
     EXPECT_EQ(static_cast<int>(status.error_code()), code);
     EXPECT_EQ(status.error_message(), "why");
-    EXPECT_EQ(status.error_details(), "");
+    v1::ErrorDetail detail;
+    EXPECT_TRUE(detail.ParseFromString(status.error_details()));
+    EXPECT_NE(detail.reason(), "");
   }
 }
 

@@ -102,7 +102,7 @@ class DomainTest : public testing::Test {
 
   store::FakeStore store_;
   Resources resources_{store_};
-  Caller caller_{"tester"};
+  Caller caller_ = SystemCaller("tester");
 };
 
 }  // namespace croft::control::domain

@@ -50,8 +50,7 @@ class FeedTest : public testing::Test {
  protected:
   FeedTest() {
     log::SetLevel(log::Level::kError);
-    options_.keep_revisions = 3;
-    options_.keep_time = std::chrono::hours(1);
+    options_.keep_deleted = std::chrono::hours(1);
     feed_ = MakeFeed(store_, clock_, options_, [this](const NodeIdentity&, const auto& message) {
       reports_.push_back(message);
     });
@@ -214,7 +213,7 @@ TEST_F(FeedTest, ANodeBelowTheFloorGetsASnapshotOfKnownHistory) {
   for (int i = 0; i < 5; ++i) {
     WriteSite("x");
   }
-  ASSERT_TRUE(store_.Compact(Revision()).ok());
+  store_.PurgeThrough(Revision());
   Link link = Connect(0, hello);
   Run({&link});
   EXPECT_EQ(ModeOf(link), Welcome::SNAPSHOT);
@@ -503,11 +502,14 @@ TEST_F(FeedTest, AStoreThatIsAwayHoldsNothingUpForGood) {
   EXPECT_EQ(link.position.revision(), Revision());
 }
 
-TEST_F(FeedTest, CompactsWhatIsOldInTimeAndInRevisions) {
+TEST_F(FeedTest, PurgesWhatWasDeletedLongEnoughAgo) {
   Link link = ConnectSynced(0);
-  for (int i = 0; i < 10; ++i) {
-    WriteSite("x");
-  }
+  const auto uid = WriteSite("x");
+  const auto transaction = *store_.Begin();
+  ASSERT_TRUE(transaction->Delete(**store_.FindByUid(ResourceType::kSite, uid)).ok());
+  ASSERT_TRUE(transaction->Commit({}).ok());
+  const std::int64_t deletion = Revision();
+  WriteSite("y");
   Run({&link});
   clock_.Advance(std::chrono::minutes(11));
   Serve(link, 1);
@@ -516,7 +518,7 @@ TEST_F(FeedTest, CompactsWhatIsOldInTimeAndInRevisions) {
   clock_.Advance(std::chrono::minutes(60));
   Serve(link, 1);
   feed_->Step();
-  EXPECT_EQ(store_.GetHead()->compaction_floor, Revision() - 3);
+  EXPECT_EQ(store_.GetHead()->compaction_floor, deletion);
 }
 
 TEST(DeltaBuilder, CutsIntoBatchesAndMarksTheLast) {

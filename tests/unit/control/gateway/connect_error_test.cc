@@ -70,9 +70,12 @@ TEST(ConnectError, DetailStandsForClientsAndForPeople) {
   EXPECT_EQ(shown.at("value").string_value(), "\"quoted\"");
 }
 
-TEST(ConnectError, StandsOnOneLineAndHasNoDetailsWithoutADetail) {
-  const std::string json = ErrorJson(absl::NotFoundError("a\nb"));
-  EXPECT_EQ(json, R"({"code":"not_found","message":"a\nb"})");
+TEST(ConnectError, StandsOnOneLineWithAReasonForEveryError) {
+  const std::string json = ErrorJson(absl::UnavailableError("a\nb"));
+  EXPECT_THAT(json, testing::Not(testing::HasSubstr("\n")));
+  EXPECT_THAT(json, testing::StartsWith(R"({"code":"unavailable","message":"a\nb",)"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("reason":"UNAVAILABLE")"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("retryable":true)"));
 }
 
 }  // namespace

@@ -11,12 +11,15 @@
 namespace croft::control::reports {
 namespace {
 
+const MayRead kSeesAll = [](store::ResourceType, std::int64_t) { return true; };
+
 class ReportsTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(resources_.CreateFirstResources().ok());
-    ASSERT_TRUE(resources_.Create({"test"}, "", "main", v1::Farm(), {}).ok());
-    const auto node = resources_.Create({"test"}, "farms/main", "web1", v1::Node(), {});
+    ASSERT_TRUE(resources_.Create(domain::SystemCaller("test"), "", "main", v1::Farm(), {}).ok());
+    const auto node =
+        resources_.Create(domain::SystemCaller("test"), "farms/main", "web1", v1::Node(), {});
     ASSERT_TRUE(node.ok()) << node.status();
     reporter_ = {.node_uid = static_cast<const v1::Node&>(*node->answer).uid(),
                  .node = "farms/main/nodes/web1",
@@ -26,7 +29,7 @@ class ReportsTest : public testing::Test {
   std::int64_t CreateSite(const std::string& id) {
     v1::Site site;
     site.add_bindings()->set_host(id + ".example");
-    const auto made = resources_.Create({"test"}, "farms/main", id, site, {});
+    const auto made = resources_.Create(domain::SystemCaller("test"), "farms/main", id, site, {});
     EXPECT_TRUE(made.ok()) << made.status();
     return static_cast<const v1::Site&>(*made->answer).uid();
   }
@@ -47,7 +50,7 @@ class ReportsTest : public testing::Test {
     request.set_type(type);
     request.set_farm("farms/main");
     request.set_limit(limit);
-    const auto top = reports_.Top(request);
+    const auto top = reports_.Top(request, kSeesAll);
     EXPECT_TRUE(top.ok()) << top.status();
     std::vector<std::string> names;
     for (const v1::InstanceCounters& one : top->instances()) {
@@ -83,11 +86,11 @@ TEST_F(ReportsTest, QueriesForWhatIsNotThereSayWhat) {
   v1::ListCountersRequest request;
   request.set_type("site");
   request.set_instance("farms/main/sites/none");
-  EXPECT_EQ(reports_.ListCounters(request).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(reports_.ListCounters(request, kSeesAll).status().code(), absl::StatusCode::kNotFound);
   v1::TopRequest top;
   top.set_type("site");
   top.set_order_by("files_total");
-  EXPECT_EQ(reports_.Top(top).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(reports_.Top(top, kSeesAll).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(ReportsTest, EventsAreWrittenWithNamesAndPagedNewestFirst) {

@@ -127,6 +127,20 @@ absl::StatusOr<std::optional<StoredResource>> FakeStore::Find(std::string_view n
   return WithOrganization(**state, (*state)->rows.at(found->second));
 }
 
+absl::StatusOr<std::optional<StoredResource>> FakeStore::FindDeleted(std::string_view name) {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::optional<StoredResource> newest;
+  for (const auto& [key, row] : (*state)->rows) {
+    if (row.deleted && row.name == name && (!newest || row.change_id > newest->change_id)) {
+      newest = WithOrganization(**state, row);
+    }
+  }
+  return newest;
+}
+
 absl::StatusOr<std::optional<StoredResource>> FakeStore::FindByUid(ResourceType type,
                                                                    std::int64_t uid) {
   const auto state = Current();
@@ -140,17 +154,60 @@ absl::StatusOr<std::optional<StoredResource>> FakeStore::FindByUid(ResourceType 
   return WithOrganization(**state, found->second);
 }
 
+bool FakeStore::IsWithin(const State& state, const StoredResource& row,
+                         const std::vector<std::int64_t>& organizations) {
+  std::int64_t at = row.type == ResourceType::kOrganization ? row.uid : row.organization_uid;
+  while (at != 0) {
+    if (std::ranges::find(organizations, at) != organizations.end()) {
+      return true;
+    }
+    const auto organization = state.rows.find({TypeNumber(ResourceType::kOrganization), at});
+    at = organization == state.rows.end() || organization->second.deleted
+             ? 0
+             : organization->second.organization_uid;
+  }
+  return false;
+}
+
+bool FakeStore::IsListed(const State& state, const StoredResource& row, const ListQuery& query) {
+  const bool is_within = !query.within.has_value() || IsWithin(state, row, *query.within);
+  return row.type == query.type && (query.show_deleted || !row.deleted) && is_within &&
+         (query.farm_uid == 0 || row.farm_uid == query.farm_uid);
+}
+
 absl::StatusOr<std::vector<StoredResource>> FakeStore::List(const ListQuery& query) {
   const auto state = Current();
   if (!state.ok()) {
     return state.status();
   }
+  using Key = std::pair<std::string_view, std::int64_t>;
+  const auto key_of = [&](std::string_view name, std::int64_t uid) {
+    return Key(query.order == ListOrder::kName ? name : std::string_view(), uid);
+  };
+  const auto precedes = [&](const Key& a, const Key& b) {
+    return query.descending ? b < a : a < b;
+  };
+  // Without tombstones a name is a key by itself.
+  const bool by_name_alone = query.order == ListOrder::kName && !query.show_deleted;
+  const Key after = key_of(query.after_name, query.after_uid);
+  const bool begins =
+      query.order == ListOrder::kName ? query.after_name.empty() : query.after_uid == 0;
+  std::vector<const StoredResource*> chosen;
+  for (const auto& [row_key, row] : (*state)->rows) {
+    const bool is_after = begins || (by_name_alone && row.name == query.after_name
+                                         ? begins
+                                         : precedes(after, key_of(row.name, row.uid)));
+    if (is_after && IsListed(**state, row, query)) {
+      chosen.push_back(&row);
+    }
+  }
+  std::ranges::sort(chosen, [&](const StoredResource* a, const StoredResource* b) {
+    return precedes(key_of(a->name, a->uid), key_of(b->name, b->uid));
+  });
   std::vector<StoredResource> rows;
-  for (auto at = (*state)->names.upper_bound(query.after_name);
-       at != (*state)->names.end() && std::ssize(rows) < query.limit; ++at) {
-    const StoredResource& row = (*state)->rows.at(at->second);
-    if (row.type == query.type && (query.farm_uid == 0 || row.farm_uid == query.farm_uid)) {
-      rows.push_back(WithOrganization(**state, row));
+  for (const StoredResource* row : chosen) {
+    if (std::ssize(rows) < query.limit) {
+      rows.push_back(WithOrganization(**state, *row));
     }
   }
   return rows;
@@ -276,16 +333,30 @@ absl::StatusOr<std::vector<node::v1::Record>> FakeStore::ReadSnapshotChunk(
   return records;
 }
 
-absl::Status FakeStore::Compact(std::int64_t through_revision) {
+void FakeStore::Purge(const std::function<bool(const StoredResource&)>& is_old,
+                      std::int64_t floor) {
   const std::lock_guard lock(mutex_);
   auto state = std::make_shared<State>(*state_);
-  const std::int64_t through = std::min(through_revision, state->position.revision());
   std::erase_if(state->rows, [&](const auto& item) {
-    return item.second.deleted && item.second.revision <= through;
+    if (!item.second.deleted || !is_old(item.second)) {
+      return false;
+    }
+    floor = std::max(floor, item.second.revision);
+    state->home_slots.erase(item.second.type == ResourceType::kStore ? item.second.uid : 0);
+    return true;
   });
-  state->compaction_floor = std::max(state->compaction_floor, through);
+  state->compaction_floor = std::max(state->compaction_floor, floor);
   state_ = std::move(state);
+}
+
+absl::Status FakeStore::Compact(std::chrono::system_clock::time_point deleted_before) {
+  Purge([&](const StoredResource& row) { return row.updated < deleted_before; }, 0);
   return absl::OkStatus();
+}
+
+void FakeStore::PurgeThrough(std::int64_t revision) {
+  const std::int64_t floor = std::min(revision, Save()->position.revision());
+  Purge([&](const StoredResource& row) { return row.revision <= floor; }, floor);
 }
 
 absl::StatusOr<bool> FakeStore::WaitForNotify(std::chrono::milliseconds timeout) {

@@ -39,6 +39,8 @@ class FakeStore final : public Store {
     std::map<std::int64_t, std::int64_t> home_slots;
     std::map<std::int64_t, LoggedChange> changes;  // by revision
     std::map<std::pair<std::string, std::string>, KnownRequest> requests;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>>
+        token_hashes;  // uids of token and operator; 0 where unclaimed
     node::v1::Position position;
     std::int64_t compaction_floor = 0;
   };
@@ -56,11 +58,16 @@ class FakeStore final : public Store {
   void StartNewEpoch();
   // Every call fails with unavailable until set back.
   void SetAvailable(bool available);
+  // A token as a database from before tokens were resources has it.
+  void AddUnclaimedToken(std::string_view hash);
+  // Purges every tombstone up to the revision, however young.
+  void PurgeThrough(std::int64_t revision);
   // As if edited by hand: no change, no revision.
   void OverwriteBody(ResourceType type, std::int64_t uid, std::string body);
 
   absl::StatusOr<std::unique_ptr<Transaction>> Begin() override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
+  absl::StatusOr<std::optional<StoredResource>> FindDeleted(std::string_view name) override;
   absl::StatusOr<std::optional<StoredResource>> FindByUid(ResourceType type,
                                                           std::int64_t uid) override;
   absl::StatusOr<std::vector<StoredResource>> List(const ListQuery& query) override;
@@ -81,7 +88,7 @@ class FakeStore final : public Store {
                                                                   node::v1::RecordType type,
                                                                   std::int64_t after_uid,
                                                                   int limit) override;
-  absl::Status Compact(std::int64_t through_revision) override;
+  absl::Status Compact(std::chrono::system_clock::time_point deleted_before) override;
   absl::StatusOr<bool> WaitForNotify(std::chrono::milliseconds timeout) override;
   absl::Status WriteMarks(const std::vector<NodeMarks>& marks) override;
   absl::StatusOr<std::vector<NodeMarks>> ReadMarks(std::int64_t farm_uid) override;
@@ -90,8 +97,8 @@ class FakeStore final : public Store {
                                std::chrono::system_clock::time_point expires) override;
   absl::StatusOr<std::string> TakeJoinToken(std::string_view hash,
                                             std::chrono::system_clock::time_point now) override;
-  absl::Status InsertOperatorToken(std::string_view hash, std::string_view who) override;
-  absl::StatusOr<std::optional<std::string>> FindOperatorToken(std::string_view hash) override;
+  absl::StatusOr<std::optional<OperatorSession>> FindOperatorToken(std::string_view hash) override;
+  absl::StatusOr<std::vector<std::string>> ListUnclaimedTokens() override;
   absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key,
                                                 std::string_view value) override;
   absl::Status InsertEvents(const std::vector<v1::Event>& events) override;
@@ -106,6 +113,12 @@ class FakeStore final : public Store {
     std::chrono::system_clock::time_point expires;
   };
 
+  // Whether the row belongs to one of the organizations or to one below them.
+  static bool IsWithin(const State& state, const StoredResource& row,
+                       const std::vector<std::int64_t>& organizations);
+  static bool IsListed(const State& state, const StoredResource& row, const ListQuery& query);
+  // Of the tombstones, and raises the floor.
+  void Purge(const std::function<bool(const StoredResource&)>& is_old, std::int64_t floor);
   // The current state, or unavailable.
   absl::StatusOr<std::shared_ptr<const State>> Current();
   std::uint64_t DrawId();
@@ -126,7 +139,6 @@ class FakeStore final : public Store {
   std::int64_t next_change_id_ = 1;
   std::map<std::int64_t, NodeMarks> marks_;
   std::map<std::string, JoinToken, std::less<>> join_tokens_;
-  std::map<std::string, std::string, std::less<>> operator_tokens_;
   std::map<std::string, std::string, std::less<>> secrets_;
   std::vector<v1::Event> events_;
 };

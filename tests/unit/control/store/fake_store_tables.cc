@@ -71,19 +71,43 @@ absl::StatusOr<std::string> FakeStore::TakeJoinToken(std::string_view hash,
   return node;
 }
 
-absl::Status FakeStore::InsertOperatorToken(std::string_view hash, std::string_view who) {
-  const std::lock_guard lock(mutex_);
-  operator_tokens_[std::string(hash)] = std::string(who);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::optional<std::string>> FakeStore::FindOperatorToken(std::string_view hash) {
-  if (const auto state = Current(); !state.ok()) {
+absl::StatusOr<std::optional<OperatorSession>> FakeStore::FindOperatorToken(
+    std::string_view hash) {
+  const auto state = Current();
+  if (!state.ok()) {
     return state.status();
   }
+  const auto found = (*state)->token_hashes.find(hash);
+  if (found == (*state)->token_hashes.end()) {
+    return std::nullopt;
+  }
+  const auto token = FindByUid(ResourceType::kToken, found->second.first);
+  const auto owner = FindByUid(ResourceType::kOperator, found->second.second);
+  if (!token.ok() || !owner.ok() || !token->has_value() || !owner->has_value()) {
+    return std::nullopt;
+  }
+  return OperatorSession{.token_row = **token, .operator_row = **owner};
+}
+
+absl::StatusOr<std::vector<std::string>> FakeStore::ListUnclaimedTokens() {
+  const auto state = Current();
+  if (!state.ok()) {
+    return state.status();
+  }
+  std::vector<std::string> hashes;
+  for (const auto& [hash, uids] : (*state)->token_hashes) {
+    if (uids.first == 0) {
+      hashes.push_back(hash);
+    }
+  }
+  return hashes;
+}
+
+void FakeStore::AddUnclaimedToken(std::string_view hash) {
   const std::lock_guard lock(mutex_);
-  const auto found = operator_tokens_.find(hash);
-  return found == operator_tokens_.end() ? std::nullopt : std::optional(found->second);
+  auto state = std::make_shared<State>(*state_);
+  state->token_hashes[std::string(hash)] = {0, 0};
+  state_ = std::move(state);
 }
 
 absl::StatusOr<std::string> FakeStore::PutSecretIfAbsent(std::string_view key,

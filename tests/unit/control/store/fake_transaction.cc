@@ -207,6 +207,10 @@ absl::Status FakeTransaction::Delete(const StoredResource& row) {
     state.names.erase(stamped.name);
     std::erase_if(state.homes, [&](const auto& home) { return home.second == stamped.name; });
     state.references.erase(KeyOf(stamped));
+    if (stamped.type == ResourceType::kToken) {
+      std::erase_if(state.token_hashes,
+                    [&](const auto& token) { return token.second.first == stamped.uid; });
+    }
     if (stamped.type == ResourceType::kSite) {
       std::erase_if(state.bindings, [&](const auto& b) { return b.second == stamped.uid; });
     }
@@ -216,6 +220,68 @@ absl::Status FakeTransaction::Delete(const StoredResource& row) {
     Note(row, "delete");
   }
   return status;
+}
+
+absl::StatusOr<std::optional<StoredResource>> FakeTransaction::FindDeletedForUpdate(
+    std::string_view name, std::int64_t uid) {
+  std::optional<StoredResource> newest;
+  for (const auto& [key, row] : copy_.rows) {
+    if (row.deleted && row.name == name && !row.body.empty() && (uid == 0 || row.uid == uid) &&
+        (!newest || row.change_id > newest->change_id)) {
+      newest = row;
+    }
+  }
+  return newest;
+}
+
+absl::Status FakeTransaction::Undelete(const StoredResource& row) {
+  const auto found = copy_.rows.find(KeyOf(row));
+  if (found == copy_.rows.end() || !found->second.deleted) {
+    return Conflict(row.name);
+  }
+  const std::int64_t expected = found->second.change_id;
+  StoredResource stamped = Stamped(row, &found->second);
+  stamped.deleted = false;
+  const absl::Status status = Do([stamped, expected](State& state) {
+    const auto current = state.rows.find(KeyOf(stamped));
+    if (current == state.rows.end() || current->second.change_id != expected) {
+      return Conflict(stamped.name);
+    }
+    if (state.names.contains(stamped.name)) {
+      return NameTaken(stamped.name);
+    }
+    for (const auto& [key, other] : state.rows) {
+      if (stamped.identity != 0 && !other.deleted && other.farm_uid == stamped.farm_uid &&
+          other.identity == stamped.identity) {
+        return IdentityTaken(stamped.name, other.name);
+      }
+    }
+    if (!stamped.home_path.empty()) {
+      const auto [home, is_free] =
+          state.homes.emplace(std::pair(stamped.store_uid, stamped.home_path), stamped.name);
+      if (!is_free) {
+        return HomeTaken(stamped.home_path, home->second);
+      }
+    }
+    current->second = stamped;
+    state.names.emplace(stamped.name, KeyOf(stamped));
+    return absl::OkStatus();
+  });
+  if (status.ok()) {
+    Note(row, "undelete");
+  }
+  return status;
+}
+
+absl::Status FakeTransaction::CommitAnswer(const ChangeInfo& info) {
+  const std::lock_guard lock(store_.mutex_);
+  auto state = std::make_shared<State>(*store_.state_);
+  const KnownRequest known{info.request_fingerprint, info.answer, info.counts, 0};
+  if (!state->requests.emplace(std::pair(info.who, info.request_id), known).second) {
+    return Conflict("the request id " + info.request_id);
+  }
+  store_.state_ = std::move(state);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> FakeTransaction::InsertMany(
@@ -296,6 +362,18 @@ absl::Status FakeTransaction::SetReferences(const StoredResource& row,
   });
 }
 
+absl::Status FakeTransaction::SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
+                                           std::string_view hash) {
+  return Do([token_uid, operator_uid, hash = std::string(hash)](State& state) {
+    std::pair<std::int64_t, std::int64_t>& uids = state.token_hashes[hash];
+    if (uids.first != 0) {
+      return Error(absl::StatusCode::kAlreadyExists, "another token has that secret; try again");
+    }
+    uids = {token_uid, operator_uid};
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<FakeStore::State> FakeTransaction::Replay(
     const std::shared_ptr<const State>& current) {
   if (current == base_) {
@@ -334,7 +412,7 @@ absl::StatusOr<CommittedChange> FakeTransaction::Commit(const ChangeInfo& info) 
     state->rows[key].revision = revision;
   }
   if (!info.request_id.empty()) {
-    const KnownRequest known{info.request_fingerprint, info.answer, revision};
+    const KnownRequest known{info.request_fingerprint, info.answer, info.counts, revision};
     if (!state->requests.emplace(std::pair(info.who, info.request_id), known).second) {
       return Conflict("the request id " + info.request_id);
     }

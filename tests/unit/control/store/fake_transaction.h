@@ -19,11 +19,14 @@ class FakeTransaction final : public Transaction {
   absl::StatusOr<std::vector<std::int64_t>> NextUids(ResourceType type, int count) override;
   absl::StatusOr<std::optional<StoredResource>> FindForUpdate(std::string_view name) override;
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
+  absl::StatusOr<std::optional<StoredResource>> FindDeletedForUpdate(std::string_view name,
+                                                                     std::int64_t uid) override;
   absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) override;
   absl::Status Insert(const StoredResource& row) override;
   absl::Status Update(const StoredResource& row) override;
   absl::Status Delete(const StoredResource& row) override;
+  absl::Status Undelete(const StoredResource& row) override;
   absl::StatusOr<std::vector<std::string>> InsertMany(
       const std::vector<StoredResource>& rows) override;
   absl::Status SetBindings(std::int64_t farm_uid, std::int64_t site_uid,
@@ -35,7 +38,10 @@ class FakeTransaction final : public Transaction {
                                                           int limit) override;
   absl::Status SetReferences(const StoredResource& row,
                              const std::vector<std::string>& resource_names) override;
+  absl::Status SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
+                            std::string_view hash) override;
   absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) override;
+  absl::Status CommitAnswer(const ChangeInfo& info) override;
 
  private:
   using State = FakeStore::State;

@@ -7,10 +7,14 @@
 
 #include <future>
 
+#include "control/domain/administrator.h"
 #include "control/domain/resources.h"
+#include "control/identity/tokens.h"
+#include "control/store/migrations.h"
 #include "control/store/pg_error.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/store.pb.h"
+#include "proto/base/clock.h"
 #include "tests/unit/control/store/store_fixture.h"
 #include "tests/unit/control/store/test_database.h"
 
@@ -258,7 +262,7 @@ TEST_F(PgStoreTest, ACommitThatLosesItsConnectionIsLookedUp) {
 TEST_F(PgStoreTest, ResourcesWorkOnIt) {
   domain::Resources resources(*store_);
   ASSERT_TRUE(resources.CreateFirstResources().ok());
-  const domain::Caller caller{"tester"};
+  const domain::Caller caller = domain::SystemCaller("tester");
   ASSERT_TRUE(resources.Create(caller, "", "main", v1::Farm(), {}).ok());
   v1::FileStore files;
   files.set_path("/srv/files");
@@ -290,6 +294,33 @@ TEST_F(PgStoreTest, ResourcesWorkOnIt) {
   const auto read = resources.Get(caller, ResourceType::kAccount, "farms/main/accounts/bob");
   ASSERT_TRUE(read.ok());
   EXPECT_EQ((*read)->ShortDebugString(), bob->answer->ShortDebugString());
+}
+
+TEST(PgStoreUpgrade, AdministratorsTokenOfTheFirstSchemaGoesOn) {
+  TestDatabase& database = TestDatabase::Get();
+  const std::string url = database.MakeDatabase();
+  const std::string token = "croft_operator_00ff";
+  database.Execute(url, std::string(AllMigrations().front().sql));
+  database.Execute(url,
+                   "CREATE TABLE schema_migration (number integer PRIMARY KEY, name text NOT NULL, "
+                   "applied_at timestamptz NOT NULL DEFAULT now());"
+                   "INSERT INTO schema_migration VALUES (1, '0001_first');"
+                   "INSERT INTO operator_token (hash, who) VALUES ('" +
+                       identity::HashToken(token) + "', 'administrator')");
+  const auto store = OpenPgStore({.url = url});
+  ASSERT_TRUE(store.ok()) << store.status();
+  domain::Resources resources(**store);
+  ASSERT_TRUE(resources.CreateFirstResources().ok());
+  const SystemClock clock;
+  const auto kept = domain::KeepAdministratorToken(**store, resources, clock, token);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(*kept, token);
+  const auto session = (*store)->FindOperatorToken(identity::HashToken(token)).value();
+  ASSERT_TRUE(session.has_value());
+  EXPECT_EQ(session->token_row.name, "tokens/administrator");
+  const auto caller = resources.access().Identify(*session);
+  ASSERT_TRUE(caller.ok()) << caller.status();
+  EXPECT_TRUE(resources.Create(*caller, "", "main", v1::Farm(), {}).ok());
 }
 
 TEST(PgError, ErrorsKeepTheirMeaning) {

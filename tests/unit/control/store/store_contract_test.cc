@@ -245,6 +245,22 @@ TEST_P(StoreContract, AHomeBelongsToOneAccount) {
     EXPECT_TRUE(t.Delete(t.FindForUpdate("farms/main/accounts/a").value().value()).ok());
   });
   EXPECT_TRUE(add("c", "x/y").ok());
+  const auto undelete = [&](const std::string& path) {
+    auto t = store_->Begin().value();
+    auto row = t->FindDeletedForUpdate("farms/main/accounts/a", 0).value().value();
+    row.home_path = path;
+    const absl::Status status = t->Undelete(row);
+    return status.ok() ? t->Commit({}).status() : status;
+  };
+  const absl::Status refused = undelete("x/y");
+  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+  EXPECT_EQ(contract::FindDetail(refused)->reason(), "HOME_TAKEN");
+  EXPECT_EQ(contract::FindDetail(refused)->resource(), "farms/main/accounts/c");
+  InTransaction(*store_, [&](Transaction& t) {
+    EXPECT_TRUE(t.Delete(t.FindForUpdate("farms/main/accounts/c").value().value()).ok());
+  });
+  EXPECT_TRUE(undelete("x/y").ok());
+  EXPECT_EQ(contract::FindDetail(add("d", "x/y"))->resource(), "farms/main/accounts/a");
 }
 
 TEST_P(StoreContract, HomeSlotsAreDrawnOnce) {
@@ -417,11 +433,13 @@ TEST_P(StoreContract, CompactionDropsTombstonesAndRaisesTheFloor) {
     EXPECT_TRUE(t.Delete(t.FindForUpdate(a.name).value().value()).ok());
   });
   EXPECT_EQ(DeltaSince(*store_, estate_.main, 2).size(), 1U);
-  ASSERT_TRUE(store_->Compact(2).ok());
-  EXPECT_EQ(store_->GetHead()->compaction_floor, 2);
+  const auto deleted = store_->FindDeleted(a.name).value()->updated;
+  ASSERT_TRUE(store_->Compact(deleted).ok());
+  EXPECT_EQ(store_->GetHead()->compaction_floor, 0);
   EXPECT_EQ(DeltaSince(*store_, estate_.main, 2).size(), 1U);
-  ASSERT_TRUE(store_->Compact(1000).ok());
+  ASSERT_TRUE(store_->Compact(deleted + std::chrono::seconds(1)).ok());
   EXPECT_EQ(store_->GetHead()->compaction_floor, 3);
+  EXPECT_FALSE(store_->FindDeleted(a.name).value().has_value());
   const auto below = store_->ReadDelta(estate_.main, 2, [](node::v1::Record) {});
   EXPECT_EQ(below.status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(DeltaSince(*store_, estate_.main, 0).size(), 2U);
@@ -488,10 +506,74 @@ TEST_P(StoreContract, AJoinTokenIsGoodOnceAndForATime) {
   }
 }
 
-TEST_P(StoreContract, KeepsOperatorTokensAndTheFirstSecret) {
-  ASSERT_TRUE(store_->InsertOperatorToken("hash", "administrator").ok());
-  EXPECT_EQ(store_->FindOperatorToken("hash").value(), "administrator");
-  EXPECT_FALSE(store_->FindOperatorToken("other").value().has_value());
+TEST_P(StoreContract, KnowsATokenByItsHashWhileItAndItsOperatorAreThere) {
+  const auto make = [&](ResourceType type, const std::string& name) {
+    StoredResource made;
+    InTransaction(*store_, [&](Transaction& t) {
+      made = MakeRow(t, type, name, 0, estate_.root);
+      EXPECT_TRUE(t.Insert(made).ok());
+    });
+    return made;
+  };
+  const StoredResource alice = make(ResourceType::kOperator, "operators/alice");
+  const StoredResource ci = make(ResourceType::kToken, "tokens/ci");
+  const StoredResource other = make(ResourceType::kToken, "tokens/other");
+  InTransaction(*store_, [&](Transaction& t) {
+    EXPECT_TRUE(t.SetTokenHash(ci.uid, alice.uid, "hash").ok());
+    EXPECT_TRUE(t.SetTokenHash(other.uid, alice.uid, "hash2").ok());
+  });
+  const auto session = store_->FindOperatorToken("hash").value();
+  ASSERT_TRUE(session.has_value());
+  EXPECT_EQ(session->token_row.name, "tokens/ci");
+  EXPECT_EQ(session->operator_row.name, "operators/alice");
+  EXPECT_FALSE(store_->FindOperatorToken("none").value().has_value());
+  {
+    const auto transaction = store_->Begin().value();
+    EXPECT_TRUE(absl::IsAlreadyExists(transaction->SetTokenHash(other.uid, alice.uid, "hash")));
+  }
+  InTransaction(*store_, [&](Transaction& t) { EXPECT_TRUE(t.Delete(ci).ok()); });
+  EXPECT_FALSE(store_->FindOperatorToken("hash").value().has_value());
+  EXPECT_TRUE(store_->FindOperatorToken("hash2").value().has_value());
+  InTransaction(*store_, [&](Transaction& t) { EXPECT_TRUE(t.Delete(alice).ok()); });
+  EXPECT_FALSE(store_->FindOperatorToken("hash2").value().has_value());
+  EXPECT_THAT(store_->ListUnclaimedTokens().value(), IsEmpty());
+}
+
+TEST_P(StoreContract, ListsWhatBelongsToOrganizationsAndThoseBelow) {
+  const auto make = [&](ResourceType type, const std::string& name, std::int64_t farm,
+                        std::int64_t owner) {
+    std::int64_t uid = 0;
+    InTransaction(*store_, [&](Transaction& t) {
+      const StoredResource row = MakeRow(t, type, name, farm, owner);
+      uid = row.uid;
+      EXPECT_TRUE(t.Insert(row).ok());
+    });
+    return uid;
+  };
+  const auto reseller = make(ResourceType::kOrganization, "organizations/r", 0, estate_.root);
+  const auto customer = make(ResourceType::kOrganization, "organizations/c", 0, reseller);
+  make(ResourceType::kSite, "farms/main/sites/root", estate_.main, estate_.root);
+  make(ResourceType::kSite, "farms/main/sites/r", estate_.main, reseller);
+  make(ResourceType::kSite, "farms/main/sites/c", estate_.main, customer);
+  const auto within = [&](ResourceType type, std::vector<std::int64_t> organizations) {
+    return Names({.type = type, .within = std::move(organizations)});
+  };
+  EXPECT_THAT(within(ResourceType::kSite, {reseller}),
+              ElementsAre("farms/main/sites/c", "farms/main/sites/r"));
+  EXPECT_THAT(within(ResourceType::kSite, {customer}), ElementsAre("farms/main/sites/c"));
+  EXPECT_THAT(within(ResourceType::kSite, {customer, reseller}),
+              ElementsAre("farms/main/sites/c", "farms/main/sites/r"));
+  EXPECT_THAT(within(ResourceType::kSite, {}), IsEmpty());
+  EXPECT_THAT(within(ResourceType::kOrganization, {reseller}),
+              ElementsAre("organizations/c", "organizations/r"));
+  EXPECT_THAT(Names({.type = ResourceType::kSite,
+                     .farm_uid = estate_.main,
+                     .after_name = "farms/main/sites/c",
+                     .within = std::vector{reseller}}),
+              ElementsAre("farms/main/sites/r"));
+}
+
+TEST_P(StoreContract, KeepsTheFirstSecret) {
   EXPECT_EQ(store_->PutSecretIfAbsent("ca", std::string("\0x", 2)).value(), std::string("\0x", 2));
   EXPECT_EQ(store_->PutSecretIfAbsent("ca", "later").value(), std::string("\0x", 2));
 }

@@ -118,6 +118,9 @@ TEST(ReadMask, LeavesWhatItNamesAndTheKey) {
     EXPECT_EQ(FindDetail(status)->violations(0).field(), "read_mask");
   }
   mask.Clear();
+  mask.add_paths("creat_time");
+  EXPECT_THAT(std::string(CheckReadMask(mask, site).message()), HasSubstr("\"create_time\""));
+  mask.Clear();
   mask.add_paths("bindigs");
   EXPECT_THAT(std::string(CheckReadMask(mask, site).message()), HasSubstr("\"bindings\""));
 }

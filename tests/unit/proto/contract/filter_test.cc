@@ -39,8 +39,19 @@ v1::Site TheSite() {
   return site;
 }
 
+// Text of a filter, and whether it selects TheSite().
+using Case = std::pair<std::string, bool>;
+
+void ExpectSelected(const std::vector<Case>& cases) {
+  for (const auto& [text, selected] : cases) {
+    const auto filter = Filter::Parse(text, ResourceType::kSite);
+    ASSERT_TRUE(filter.ok()) << text << ": " << filter.status();
+    EXPECT_EQ(filter->Matches(TheSite(), IsWithinAcme), selected) << text;
+  }
+}
+
 TEST(Filter, SelectsByEveryOperatorAndField) {
-  const std::vector<std::pair<std::string, bool>> cases = {
+  ExpectSelected({
       {"", true},
       {"   ", true},
       {"name = shop", true},
@@ -51,6 +62,9 @@ TEST(Filter, SelectsByEveryOperatorAndField) {
       {"name = *hop", true},
       {"name = *ho*", true},
       {"name = *", true},
+      {"name = *i*", false},
+      {"name = */s*", true},
+      {"name >= shop AND name < shoq", true},
       {"name != shop", false},
       {"name = sho", false},
       {"name = \"sh\\*\"", false},
@@ -93,19 +107,18 @@ TEST(Filter, SelectsByEveryOperatorAndField) {
       {"applications.pool = */web", true},
       {"applications.root.store = farms/main/stores/files", true},
       {"applications.virtual_directories.root.store:*", false},
+  });
+}
+
+TEST(Filter, CombinesWithOrBindingTighterThanAnd) {
+  ExpectSelected({
       {"state = STARTED OR uid = 42", true},
-      // OR binds tighter than AND.
       {"uid = 1 AND uid = 42 OR uid = 42", false},
       {"(uid = 1 AND uid = 42) OR uid = 42", true},
       {"uid = 42 (state = STARTED OR state = STOPPED)", true},
       {"NOT (uid = 42 AND state = STARTED)", true},
       {"NOT uid=42 OR uid=42", true},
-  };
-  for (const auto& [text, selected] : cases) {
-    const auto filter = Filter::Parse(text, ResourceType::kSite);
-    ASSERT_TRUE(filter.ok()) << text << ": " << filter.status();
-    EXPECT_EQ(filter->Matches(TheSite(), IsWithinAcme), selected) << text;
-  }
+  });
 }
 
 TEST(Filter, RefusesWhatItCannotMeanAndSaysWhatItCan) {
