@@ -120,10 +120,9 @@ class GatewayStreamsTest : public testing::Test {
     v1::Token token;
     token.set_operator_("operators/ann");
     token.set_lifetime(3'600'000);
-    ASSERT_TRUE(resources_
-                    .CreateToken(root_, "good", token,
-                                 {.secret = "good", .hash = identity::HashToken("good")}, {})
-                    .ok());
+    const auto made = resources_.CreateToken(
+        root_, "good", token, {.secret = "good", .hash = identity::HashToken("good")}, {});
+    ASSERT_TRUE(made.ok()) << made.status();
     streams_.Add("croft.v1.ReportService.WatchEvents", [this](api::Wake wake) {
       script_.wake = std::move(wake);
       return std::make_unique<ScriptedWatch>(script_);
