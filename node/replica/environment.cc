@@ -15,10 +15,11 @@
 namespace croft::node::replica {
 namespace {
 
-// An entry whose environment is gone is one that is being closed.
+// An entry without an environment is one that is being opened or closed, which is done without the
+// lock: LMDB has its own, and a writer may hold those of one environment while it opens another.
 struct OpenEnvironments {
   std::mutex mutex;
-  std::condition_variable closed;
+  std::condition_variable changed;
   std::map<std::string, std::weak_ptr<Environment>> by_path;
 };
 
@@ -76,34 +77,41 @@ absl::StatusOr<std::shared_ptr<Environment>> Environment::Open(const std::string
     return Error(absl::StatusCode::kNotFound, "replica {}: {}", directory, no_canonical.message());
   }
   OpenEnvironments& opened = Opened();
+  std::shared_ptr<Environment> present;  // goes after the lock: its end may be Close
   std::unique_lock lock(opened.mutex);
-  opened.closed.wait(lock, [&] {
+  opened.changed.wait(lock, [&] {
     const auto found = opened.by_path.find(path);
-    return found == opened.by_path.end() || !found->second.expired();
+    present = found == opened.by_path.end() ? nullptr : found->second.lock();
+    return found == opened.by_path.end() || present != nullptr;
   });
-  if (const auto found = opened.by_path.find(path); found != opened.by_path.end()) {
+  if (present != nullptr) {
     if (access == Access::kRead) {
-      return found->second.lock();
+      return present;
     }
     return Error(absl::StatusCode::kFailedPrecondition,
                  "replica {} is already open in this process; open its writer first and once",
                  path);
   }
-  auto made = std::make_unique<Environment>(Private{}, path);
+  opened.by_path[path] = {};
+  lock.unlock();
+  const std::shared_ptr<Environment> made(std::make_unique<Environment>(Private{}, path).release(),
+                                          &Environment::Close);
   if (const absl::Status status = made->Initialise(access); !status.ok()) {
     return status;
   }
-  std::shared_ptr<Environment> shared(made.release(), &Environment::Close);
-  opened.by_path[path] = shared;
-  return shared;
+  lock.lock();
+  opened.by_path[path] = made;
+  opened.changed.notify_all();
+  return made;
 }
 
 void Environment::Close(Environment* environment) noexcept {
+  const std::string path = environment->directory();
+  std::default_delete<Environment>()(environment);
   OpenEnvironments& opened = Opened();
   const std::lock_guard lock(opened.mutex);
-  opened.by_path.erase(environment->directory());
-  std::default_delete<Environment>()(environment);
-  opened.closed.notify_all();
+  opened.by_path.erase(path);
+  opened.changed.notify_all();
 }
 
 absl::Status Environment::Initialise(Access access) {

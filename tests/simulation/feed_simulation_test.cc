@@ -41,7 +41,7 @@ TEST_F(FeedSimulation, SeedsThatOnceFailed) {
   }
 }
 
-// CROFT_SIM_SEEDS: how many; CROFT_SIM_FIRST: from which on.
+// CROFT_SIM_SEEDS: how many (fewer in the sanitizers' presets); CROFT_SIM_FIRST: from which on.
 TEST_F(FeedSimulation, EveryReplicaEqualsAFreshSnapshot) {
   const std::uint64_t count = CountFromEnvironment("CROFT_SIM_SEEDS", 1000);
   const std::uint64_t first = CountFromEnvironment("CROFT_SIM_FIRST", 1);

@@ -48,14 +48,25 @@ Channel& Control() {
   return channel;
 }
 
+// What is said on SIGTERM, made beforehand: a handler must not allocate.
+const std::string& Farewell() {
+  static const std::string bytes = [] {
+    v1::WorkerToAgent message;
+    message.mutable_event()->set_kind("terminated");
+    return message.SerializeAsString();
+  }();
+  return bytes;
+}
+
 void SayAndExit(int /*signal*/) {
-  v1::WorkerToAgent message;
-  message.mutable_event()->set_kind("terminated");
-  const absl::Status status = Control().Send(message);
-  ::_exit(status.ok() ? 0 : 1);
+  const std::string& bytes = Farewell();
+  const ssize_t sent =
+      ::send(croft::node::link::kControlChannelFd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  ::_exit(sent > 0 ? 0 : 1);
 }
 
 int RunWorker() {
+  Farewell();
   ::signal(SIGTERM, SayAndExit);
   v1::WorkerToAgent ready;
   ready.mutable_ready();

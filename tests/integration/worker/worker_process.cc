@@ -43,6 +43,9 @@ UniqueFd ListenOn(const std::string& path) {
     // Out of the way first: the numbers wanted may be taken by each other.
     descriptors[i] = ::fcntl(descriptors[i], F_DUPFD_CLOEXEC, 100);
   }
+  // Opened as whoever runs the test: the worker's identity may not reach it by path.
+  const int executable =
+      ::fcntl(::open(program.c_str(), O_RDONLY | O_CLOEXEC), F_DUPFD_CLOEXEC, 100);
   ::dup2(descriptors[0], link::kControlChannelFd);
   ::dup2(descriptors[1], link::kCounterMemoryFd);
   ::dup2(descriptors[2], link::kWorkerSocketFd);
@@ -51,7 +54,9 @@ UniqueFd ListenOn(const std::string& path) {
     ::_exit(126);
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::execl(program.c_str(), program.c_str(), nullptr);
+  std::string name = program;
+  const std::array<char*, 2> arguments = {name.data(), nullptr};
+  ::fexecve(executable, arguments.data(), environ);
   ::_exit(127);
 }
 

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <functional>
+#include <thread>
 
 #include "node/replica/reader.h"
 #include "tests/unit/node/replica/records.h"
@@ -84,6 +85,28 @@ TEST_F(ReplicaTest, KeepsWhatItHoldsAcrossAReopening) {
   EXPECT_EQ(writer_->partial_delta()->revision(), 13);
   EXPECT_EQ(writer_->quarantine().at(0).uid(), 3);
   EXPECT_EQ(reader_->GetPosition()->revision(), 12);
+}
+
+TEST_F(ReplicaTest, AnotherIsOpenedAndClosedWhileOneIsWritten) {
+  const auto transaction = *writer_->Begin();
+  const TempDirectory other;
+  EXPECT_TRUE(Writer::Open(other.path()).ok());
+}
+
+// The last reader of one thread closes the environment that another is about to join.
+TEST_F(ReplicaTest, ReadersOfSeveralThreadsComeAndGo) {
+  writer_.reset();
+  reader_.reset();
+  const auto come_and_go = [this] {
+    for (int i = 0; i < 200; ++i) {
+      const auto reader = Reader::Open(directory_.path());
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      ASSERT_TRUE((*reader)->GetPosition().ok());
+    }
+  };
+  std::thread other(come_and_go);
+  come_and_go();
+  other.join();
 }
 
 TEST_F(ReplicaTest, ADestroyedTransactionLeavesNoTrace) {
