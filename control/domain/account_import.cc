@@ -373,6 +373,7 @@ absl::Status AccountImport::InsertRows() {
 absl::StatusOr<v1::ImportAccountsResponse> Resources::ImportAccounts(
     const Caller& caller, const v1::ImportAccountsRequest& batch) {
   constexpr int kAttemptsMax = 5;
+  const WriteOptions options{.validate_only = batch.validate_only(), .reason = "import"};
   absl::Status status;
   // Most batches are all new: looking first would cost them a fifth of their time.
   bool look_first = false;
@@ -381,7 +382,7 @@ absl::StatusOr<v1::ImportAccountsResponse> Resources::ImportAccounts(
     if (!transaction.ok()) {
       return transaction.status();
     }
-    AccountImport import({store_, **transaction, caller, access_}, batch);
+    AccountImport import({store_, **transaction, caller, access_, options}, batch);
     status = import.Run(look_first);
     if (status.ok() && import.met_existing() && !look_first) {
       look_first = true;
@@ -392,7 +393,7 @@ absl::StatusOr<v1::ImportAccountsResponse> Resources::ImportAccounts(
       return response;
     }
     if (status.ok()) {
-      const auto committed = (*transaction)->Commit({.who = caller.who, .reason = "import"});
+      const auto committed = (*transaction)->Commit({.who = caller.who, .reason = options.reason});
       if (committed.ok()) {
         response.set_revision(committed->revision);
         return response;

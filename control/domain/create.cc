@@ -2,7 +2,7 @@
 #include "control/domain/failures.h"
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
-#include "control/domain/rules.h"
+#include "control/domain/steps.h"
 #include "control/domain/write.h"
 #include "control/store/conflicts.h"
 #include "proto/base/error.h"
@@ -91,8 +91,10 @@ absl::StatusOr<MessagePtr> FindExisting(const RuleContext& context, const std::s
   return existing;
 }
 
-absl::StatusOr<Written> CreateIn(const RuleContext& context, const Message& resource,
-                                 bool if_absent) {
+}  // namespace
+
+absl::StatusOr<Written> CreateIn(const RuleContext& context, const Message& resource) {
+  const bool if_absent = context.options.if_absent;
   store::Transaction& transaction = context.transaction;
   Written written{.answer = Copy(resource), .counts = CountCreated()};
   StoredResource row;
@@ -144,7 +146,20 @@ absl::StatusOr<Written> CreateIn(const RuleContext& context, const Message& reso
   return written;
 }
 
-}  // namespace
+absl::StatusOr<MessagePtr> PrepareCreation(const Caller& caller, std::string_view name,
+                                           const Message& resource) {
+  MessagePtr input = Copy(resource);
+  ClearOutputOnly(*input);
+  SetText(*input, "name", name);
+  if (contract::TypeOf(*input) == ResourceType::kToken && GetText(*input, "operator").empty()) {
+    SetText(*input, "operator", caller.operator_name);
+  }
+  contract::Normalize(*input);
+  if (absl::Status status = contract::InvalidFields(contract::Validate(*input)); !status.ok()) {
+    return status;
+  }
+  return input;
+}
 
 absl::StatusOr<Written> Resources::Create(const Caller& caller, std::string_view parent,
                                           std::string_view id, const Message& resource,
@@ -176,18 +191,12 @@ absl::StatusOr<Written> Resources::CreateToken(const Caller& caller, std::string
 absl::StatusOr<Written> Resources::CreateWith(const Caller& caller, const std::string& name,
                                               const Message& resource, const WriteOptions& options,
                                               const TokenSecret* secret) {
-  const MessagePtr input = Copy(resource);
-  ClearOutputOnly(*input);
-  SetText(*input, "name", name);
-  if (secret != nullptr && GetText(*input, "operator").empty()) {
-    SetText(*input, "operator", caller.operator_name);
+  const auto input = PrepareCreation(caller, name, resource);
+  if (!input.ok()) {
+    return input.status();
   }
-  contract::Normalize(*input);
-  if (absl::Status status = contract::InvalidFields(contract::Validate(*input)); !status.ok()) {
-    return status;
-  }
-  auto written = Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
-    return CreateIn({store_, transaction, caller, access_, secret}, *input, options.if_absent);
+  auto written = Write(store_, {caller, options, **input}, [&](store::Transaction& transaction) {
+    return CreateIn({store_, transaction, caller, access_, options, secret}, **input);
   });
   return written.ok() ? std::move(written) : access_.HideHolder(caller, written.status());
 }

@@ -2,7 +2,7 @@
 #include "control/domain/failures.h"
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
-#include "control/domain/rules.h"
+#include "control/domain/steps.h"
 #include "control/domain/write.h"
 
 namespace croft::control::domain {
@@ -57,6 +57,8 @@ absl::Status CheckReferences(const RuleContext& context, const store::StoredReso
   return Referenced(row.name, shown);
 }
 
+}  // namespace
+
 absl::StatusOr<Written> DeleteIn(const RuleContext& context, const std::string& name,
                                  std::string_view etag) {
   store::Transaction& transaction = context.transaction;
@@ -95,8 +97,6 @@ absl::StatusOr<Written> DeleteIn(const RuleContext& context, const std::string& 
   return written;
 }
 
-}  // namespace
-
 absl::StatusOr<Written> Resources::Delete(const Caller& caller, contract::ResourceType type,
                                           std::string_view name, std::string_view etag,
                                           const WriteOptions& options) {
@@ -106,7 +106,7 @@ absl::StatusOr<Written> Resources::Delete(const Caller& caller, contract::Resour
   }
   const std::string canonical = contract::FormatResourceName(*parsed);
   const auto work = [&](store::Transaction& transaction) -> absl::StatusOr<Written> {
-    auto written = DeleteIn({store_, transaction, caller, access_}, canonical, etag);
+    auto written = DeleteIn({store_, transaction, caller, access_, options}, canonical, etag);
     if (options.allow_missing && absl::IsNotFound(written.status())) {
       return Written{.answer = NewMessage(type), .counts = CountUnchanged()};
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "control/domain/access.h"
+#include "control/domain/resources.h"
 #include "control/domain/token_rules.h"
 #include "control/store/store.h"
 #include "croft/v1/account.pb.h"
@@ -25,6 +26,7 @@ struct RuleContext {
   store::Transaction& transaction;
   const Caller& caller;
   Access& access;
+  const WriteOptions& options;
   const TokenSecret* secret = nullptr;  // of a token that is being created
 };
 

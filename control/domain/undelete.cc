@@ -2,7 +2,7 @@
 #include "control/domain/failures.h"
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
-#include "control/domain/rules.h"
+#include "control/domain/steps.h"
 #include "control/domain/write.h"
 #include "proto/base/error.h"
 
@@ -65,6 +65,8 @@ absl::StatusOr<StoredResource> FindRow(const RuleContext& context, const std::st
   return is_live ? NotDeleted(name) : NothingToUndelete(name, uid);
 }
 
+}  // namespace
+
 absl::StatusOr<Written> UndeleteIn(const RuleContext& context, const std::string& name,
                                    std::int64_t uid) {
   store::Transaction& transaction = context.transaction;
@@ -110,8 +112,6 @@ absl::StatusOr<Written> UndeleteIn(const RuleContext& context, const std::string
   return written;
 }
 
-}  // namespace
-
 absl::StatusOr<Written> Resources::Undelete(const Caller& caller, ResourceType type,
                                             std::string_view name, std::int64_t uid,
                                             const WriteOptions& options) {
@@ -126,7 +126,7 @@ absl::StatusOr<Written> Resources::Undelete(const Caller& caller, ResourceType t
   const std::string canonical = contract::FormatResourceName(*parsed);
   auto written =
       Write(store_, {caller, options, *NewMessage(type)}, [&](store::Transaction& transaction) {
-        return UndeleteIn({store_, transaction, caller, access_}, canonical, uid);
+        return UndeleteIn({store_, transaction, caller, access_, options}, canonical, uid);
       });
   return written.ok() ? std::move(written) : access_.HideHolder(caller, written.status());
 }

@@ -4,7 +4,7 @@
 #include "control/domain/failures.h"
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
-#include "control/domain/rules.h"
+#include "control/domain/steps.h"
 #include "control/domain/write.h"
 #include "proto/contract/errors.h"
 #include "proto/contract/field_path.h"
@@ -53,6 +53,8 @@ absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row
   return status;
 }
 
+}  // namespace
+
 absl::StatusOr<Written> UpdateIn(const RuleContext& context, const Message& input,
                                  const FieldMask& mask) {
   store::Transaction& transaction = context.transaction;
@@ -85,8 +87,8 @@ absl::StatusOr<Written> UpdateIn(const RuleContext& context, const Message& inpu
     written.counts = CountUnchanged();
     return written;
   }
-  status = context.access.CheckPermissions(
-      context.caller, row, readable ? current.get() : nullptr, *written.answer, &transaction);
+  status = context.access.CheckPermissions(context.caller, row, readable ? current.get() : nullptr,
+                                           *written.answer, &transaction);
   if (!status.ok()) {
     return status;
   }
@@ -106,8 +108,6 @@ absl::StatusOr<Written> UpdateIn(const RuleContext& context, const Message& inpu
   return written;
 }
 
-}  // namespace
-
 absl::StatusOr<Written> Resources::Update(const Caller& caller, const Message& resource,
                                           const FieldMask& mask, const WriteOptions& options) {
   const contract::ResourceType type = contract::TypeOf(resource);
@@ -117,10 +117,9 @@ absl::StatusOr<Written> Resources::Update(const Caller& caller, const Message& r
     return InvalidField("name", GetText(*input, "name"), std::string(name.status().message()));
   }
   SetText(*input, "name", contract::FormatResourceName(*name));
-  auto written =
-      Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
-        return UpdateIn({store_, transaction, caller, access_}, *input, mask);
-      });
+  auto written = Write(store_, {caller, options, *input}, [&](store::Transaction& transaction) {
+    return UpdateIn({store_, transaction, caller, access_, options}, *input, mask);
+  });
   return written.ok() ? std::move(written) : access_.HideHolder(caller, written.status());
 }
 
