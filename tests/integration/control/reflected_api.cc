@@ -54,6 +54,11 @@ grpc::ByteBuffer ToBuffer(const std::string& bytes) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
+bool IsRead(const MethodDescriptor& method) {
+  return method.name().starts_with("Get") || method.name().starts_with("List") ||
+         method.name().starts_with("Explain");
+}
+
 }  // namespace
 
 std::string WireField(int number, const std::string& bytes) {
@@ -107,7 +112,7 @@ std::vector<std::string> Reply::Names() const {
 }
 
 ReflectedApi::ReflectedApi(const RunningControl& control)
-    : channel_(control.Connect()), factory_(&pool_) {
+    : channel_(control.Connect()), json_(control), factory_(&pool_) {
   const auto listed = Fields(Reflect(WireField(kListServices, "*")), kServices);
   if (listed.empty()) {
     ADD_FAILURE() << "reflection lists no services";
@@ -219,7 +224,24 @@ Reply ReflectedApi::CallWith(const MethodDescriptor& method, const std::string& 
   if (counts != trailers.end()) {
     reply.counts.assign(counts->second.data(), counts->second.size());
   }
+  if (more.empty() && (IsRead(method) || !reply.ok())) {
+    CompareWithJson(method, *request, token, reply);
+  }
   return reply;
+}
+
+void ReflectedApi::CompareWithJson(const MethodDescriptor& method, const Message& request,
+                                   const std::string& token, const Reply& reply) const {
+  SCOPED_TRACE("over JSON: " + method.full_name() + " " + request.ShortDebugString());
+  const JsonReply json = json_.Call(method, request, token);
+  EXPECT_EQ(json.code(), ConnectCode(reply.code())) << json.body;
+  if (!reply.ok() && !json.ok()) {
+    EXPECT_EQ(json.detail().ShortDebugString(), reply.detail().ShortDebugString());
+  } else if (reply.ok() && json.ok()) {
+    const std::unique_ptr<Message> message(reply.message->New());
+    ParseJson(json.body, *message);
+    EXPECT_EQ(message->ShortDebugString(), reply.message->ShortDebugString());
+  }
 }
 
 }  // namespace croft::tests

@@ -1,5 +1,7 @@
 // The API as a client sees it that has no .proto: services and messages by gRPC reflection, calls
-// with messages in text format. Counts and error details come with the answer.
+// with messages in text format. Counts and error details come with the answer. Whatever can be
+// asked twice - reads, and what is refused - is asked of the JSON gateway too, which has to answer
+// the same.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "croft/v1/error.pb.h"
+#include "tests/integration/control/json_api.h"
 #include "tests/integration/control/running_control.h"
 
 namespace croft::tests {
@@ -48,10 +51,14 @@ class ReflectedApi {
                  const std::string& more, const std::string& token) const;
 
  private:
+  void CompareWithJson(const google::protobuf::MethodDescriptor& method,
+                       const google::protobuf::Message& request, const std::string& token,
+                       const Reply& reply) const;
   void Load(const std::string& symbol);
   std::string Reflect(const std::string& request) const;
 
   std::shared_ptr<grpc::Channel> channel_;
+  JsonApi json_;
   google::protobuf::DescriptorPool pool_;
   mutable google::protobuf::DynamicMessageFactory factory_;
   std::vector<const google::protobuf::ServiceDescriptor*> services_;
