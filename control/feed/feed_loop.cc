@@ -258,7 +258,6 @@ void FeedLoop::OnHello(Session& session, const node::v1::Hello& hello) {
   session.applied_revision = hello.position().revision();
   ShowMarks(session, marks_);
   local.refused = session.refused;
-  local.problem.clear();
   local.missing.clear();
   local.vanishing = hello.has_vanishing() ? std::optional(hello.vanishing()) : std::nullopt;
   local.version = hello.version();

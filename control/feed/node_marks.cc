@@ -52,7 +52,11 @@ bool IsConnected(const store::NodeMarks& marks, std::chrono::system_clock::time_
 
 LocalNode& NodeMarksBook::Edit(const NodeIdentity& node) {
   changed_.insert(node.node_uid);
-  LocalNode& local = local_[node.node_uid];
+  const auto [found, fresh] = local_.try_emplace(node.node_uid);
+  LocalNode& local = found->second;
+  if (const auto left = problems_.find(node.node_uid); fresh && left != problems_.end()) {
+    local.problem = left->second;
+  }
   local.marks.node_uid = node.node_uid;
   local.marks.node = node.node;
   local.marks.farm_uid = node.farm_uid;
@@ -76,6 +80,7 @@ void NodeMarksBook::Leave(std::int64_t node_uid) {
   changed_.erase(node_uid);
   if (!node.empty()) {
     node.mapped().marks.connected = false;
+    problems_[node_uid] = node.mapped().problem;
     leaving_.insert(std::move(node));
   }
 }
@@ -84,6 +89,7 @@ void NodeMarksBook::Forget(std::int64_t node_uid) {
   local_.erase(node_uid);
   leaving_.erase(node_uid);
   changed_.erase(node_uid);
+  problems_.erase(node_uid);
 }
 
 void NodeMarksBook::SetDraining(std::int64_t node_uid, bool draining) {

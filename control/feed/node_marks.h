@@ -72,6 +72,9 @@ class NodeMarksBook {
   std::map<std::int64_t, LocalNode> local_;
   std::set<std::int64_t> changed_;
   std::map<std::int64_t, LocalNode> leaving_;  // to be written as not connected
+  // What nodes had told last when they left: shown when they are back, until their first marks, so
+  // that a node which asks again and again has its problem all the time.
+  std::map<std::int64_t, std::string> problems_;
   std::map<RecordId, std::string> names_;
   std::chrono::steady_clock::time_point flushed_;
 

@@ -118,7 +118,7 @@ another_history() {
   answers 2 v30.example / 200 || return 1
   $(resume_command web2) || return 1
   wait_until 30 "they are gone from web2" answers 2 v30.example / 400 || return 1
-  croft list events | grep -q vanishing_accepted || return 1
+  wait_until 10 "the events say so" eval 'croft list events | grep -q vanishing_accepted' || return 1
   croft set site a state=STARTED --wait=serving && on_every_node answers a.example / 200
 }
 resume_command() { croft describe node "$1" | tr -d '\n' | tr -s ' ' | grep -o 'croft resume node [^ ]* --expect-count 30'; }
