@@ -11,6 +11,7 @@
 #include "admin-cli/server_certificate.h"
 #include "croft/v1/account.grpc.pb.h"
 #include "croft/v1/error.pb.h"
+#include "croft/v1/resource.grpc.pb.h"
 #include "proto/base/error.h"
 #include "proto/contract/errors.h"
 
@@ -70,10 +71,9 @@ absl::Status FromGrpc(const grpc::Status& status, const Context& context) {
     const bool connected =
         message.find("failed to connect to all addresses") == std::string::npos &&
         message.find("DNS resolution failed") == std::string::npos;
-    message =
-        "control at " + context.control +
-        (connected ? " cannot answer: " + message
-                   : " is unreachable: " + WhyUnreachable(message, context));
+    message = "control at " + context.control +
+              (connected ? " cannot answer: " + message
+                         : " is unreachable: " + WhyUnreachable(message, context));
   }
   absl::Status result(code, message);
   v1::ErrorDetail detail;
@@ -88,6 +88,34 @@ absl::Status ToBuffer(const google::protobuf::Message& message, grpc::ByteBuffer
   const grpc::Status status =
       grpc::SerializationTraits<google::protobuf::MessageLite>::Serialize(message, &buffer, &own);
   return status.ok() ? absl::OkStatus() : absl::InternalError(status.error_message());
+}
+
+absl::Status FromBuffer(grpc::ByteBuffer& buffer, google::protobuf::Message& message) {
+  const grpc::Status status =
+      grpc::SerializationTraits<google::protobuf::MessageLite>::Deserialize(&buffer, &message);
+  return status.ok() ? absl::OkStatus() : absl::InternalError(status.error_message());
+}
+
+// Waits for the operation that was started last; whether it succeeded. Cancels the call as soon as
+// `stopped` says so.
+bool Await(grpc::CompletionQueue& queue, grpc::ClientContext& call,
+           const std::function<bool()>& stopped) {
+  constexpr auto kAskEvery = std::chrono::milliseconds(50);
+  void* tag = nullptr;
+  bool ok = false;
+  for (;;) {
+    const auto deadline = std::chrono::system_clock::now() + kAskEvery;
+    switch (queue.AsyncNext(&tag, &ok, deadline)) {
+      case grpc::CompletionQueue::GOT_EVENT:
+        return ok;
+      case grpc::CompletionQueue::SHUTDOWN:
+        return false;
+      case grpc::CompletionQueue::TIMEOUT:
+        if (stopped()) {
+          call.TryCancel();
+        }
+    }
+  }
 }
 
 // gRPC's own log lines tell an operator nothing that the error does not; GRPC_VERBOSITY shows them.
@@ -175,6 +203,74 @@ absl::Status ApiClient::Call(const std::string& method, const google::protobuf::
   status = grpc::SerializationTraits<google::protobuf::MessageLite>::Deserialize(&response_bytes,
                                                                                  &response);
   return FromGrpc(status, connection_->context);
+}
+
+absl::Status ApiClient::Watch(const std::string& method, const google::protobuf::Message& request,
+                              google::protobuf::Message& response,
+                              const std::function<bool()>& on_response,
+                              const std::function<bool()>& stopped) {
+  grpc::ByteBuffer request_bytes;
+  if (auto status = ToBuffer(request, request_bytes); !status.ok()) {
+    return status;
+  }
+  if (auto status = connection_->Await(); !status.ok()) {
+    return status;
+  }
+  const auto call = connection_->NewCall();
+  grpc::GenericStub stub(connection_->channel);
+  grpc::CompletionQueue queue;
+  const auto stream = stub.PrepareCall(call.get(), "/croft.v1." + method, &queue);
+  void* const tag = nullptr;
+  stream->StartCall(tag);
+  bool open = Await(queue, *call, stopped);
+  if (open) {
+    stream->WriteLast(request_bytes, grpc::WriteOptions(), tag);
+    open = Await(queue, *call, stopped);
+  }
+  absl::Status read;
+  bool ended = false;
+  while (open && !ended && read.ok()) {
+    grpc::ByteBuffer response_bytes;
+    stream->Read(&response_bytes, tag);
+    open = Await(queue, *call, stopped);
+    if (open) {
+      read = FromBuffer(response_bytes, response);
+      ended = read.ok() && !on_response();
+    }
+  }
+  if (open) {
+    call->TryCancel();
+  }
+  grpc::Status status;
+  stream->Finish(&status, tag);
+  Await(queue, *call, stopped);
+  return ended || stopped() ? absl::OkStatus()
+         : !read.ok()       ? read
+                            : FromGrpc(status, connection_->context);
+}
+
+absl::Status ApiClient::ImportResources(
+    const std::function<bool(v1::ImportResourcesRequest&)>& next,
+    const std::function<void(const v1::ImportResourcesResponse&)>& on_response) {
+  if (auto status = connection_->Await(); !status.ok()) {
+    return status;
+  }
+  const auto stub = v1::ResourceService::NewStub(connection_->channel);
+  const auto call = connection_->NewCall();
+  const auto stream = stub->ImportResources(call.get());
+  std::jthread sender([&] {
+    v1::ImportResourcesRequest request;
+    while (next(request) && stream->Write(request)) {
+      request.Clear();
+    }
+    stream->WritesDone();
+  });
+  v1::ImportResourcesResponse response;
+  while (stream->Read(&response)) {
+    on_response(response);
+  }
+  sender.join();
+  return FromGrpc(stream->Finish(), connection_->context);
 }
 
 absl::Status ApiClient::ImportAccounts(

@@ -13,6 +13,7 @@
 
 #include "admin-cli/contexts.h"
 #include "croft/v1/account.pb.h"
+#include "croft/v1/resource.pb.h"
 
 namespace croft::admin_cli {
 
@@ -25,6 +26,19 @@ class ApiClient {
   absl::Status Call(const std::string& method, const google::protobuf::Message& request,
                     google::protobuf::Message& response,
                     std::chrono::milliseconds timeout = std::chrono::seconds(60));
+
+  // One request, answered by a stream. `on_response` sees each answer in `response` and returns
+  // false to end it; so does `stopped`, which is asked at least ten times a second. OK when either
+  // ended it, or control.
+  absl::Status Watch(const std::string& method, const google::protobuf::Message& request,
+                     google::protobuf::Message& response, const std::function<bool()>& on_response,
+                     const std::function<bool()>& stopped);
+
+  // Resources as a stream: `next` fills the next request and returns false at the end, on a thread
+  // of its own; `on_response` sees each answer.
+  absl::Status ImportResources(
+      const std::function<bool(v1::ImportResourcesRequest&)>& next,
+      const std::function<void(const v1::ImportResourcesResponse&)>& on_response);
 
   // The import's stream: `next` fills the next request and returns false at the end; `on_response`
   // sees each answer.

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "admin-cli/line_reader.h"
+
 namespace croft::admin_cli {
 namespace {
 
@@ -78,7 +80,11 @@ bool IsText(std::string_view text) {
 
 std::optional<CsvRecord> CsvReader::Next() {
   std::string line;
-  while (std::getline(input_, line)) {
+  for (;;) {
+    LineRead read = ReadLine(input_, kCsvRecordBytesMax, line);
+    if (read == LineRead::kEnd) {
+      return std::nullopt;
+    }
     ++line_;
     if (line_ == 1 && line.starts_with(kByteOrderMark)) {
       line.erase(0, kByteOrderMark.size());
@@ -92,22 +98,22 @@ std::optional<CsvRecord> CsvReader::Next() {
     CsvRecord record;
     record.line = line_;
     std::string text = std::move(line);
-    while (!Split(text, record)) {
-      if (text.size() > kCsvRecordBytesMax || !std::getline(input_, line)) {
+    while (read == LineRead::kLine && text.size() <= kCsvRecordBytesMax && !Split(text, record)) {
+      read = ReadLine(input_, kCsvRecordBytesMax, line);
+      if (read == LineRead::kEnd) {
         record.problem = "a quote is opened and never closed";
         return record;
       }
       ++line_;
       text += '\n' + line;
     }
-    if (text.size() > kCsvRecordBytesMax) {
-      record.problem = "the record is longer than 64 KiB";
+    if (read == LineRead::kTooLong || text.size() > kCsvRecordBytesMax) {
+      record.problem = "the record is longer than 64 KiB; is a quote never closed?";
     } else if (!IsText(text)) {
       record.problem = "is not UTF-8 text; convert the file (iconv -f ENCODING -t UTF-8)";
     }
     return record;
   }
-  return std::nullopt;
 }
 
 }  // namespace croft::admin_cli

@@ -30,6 +30,20 @@ struct Invocation {
   std::string ip;        // explain url
   std::string order_by;  // top
   int limit = 0;         // top, events, changes
+
+  // apply, diff
+  std::vector<std::string> files;
+  std::string prune_selector;
+  std::int64_t expect_pruned = -1;  // -1: not said
+  std::string field_manager;
+  bool force = false;  // also undo change
+  // set, delete, export: many at once
+  bool all = false;
+  std::string filter, selector;
+  bool no_wait = false;  // for an operation's end
+  // events, changes, counters, watch, import
+  std::string object, who, since, step, resume_token, errors_file;
+  bool running = false;  // list operations
 };
 
 // A command's outcome; it has printed what it had to say.
@@ -65,6 +79,30 @@ ExitCode ListEvents(ApiClient& client, const Invocation& invocation);
 ExitCode ListChanges(ApiClient& client, const Invocation& invocation);
 // commands/enroll.cc
 ExitCode EnrollNode(ApiClient& client, const Invocation& invocation);
+// commands/apply.cc
+ExitCode ApplyFiles(ApiClient& client, const Invocation& invocation);
+ExitCode DiffFiles(ApiClient& client, const Invocation& invocation);
+// commands/export.cc
+ExitCode ExportResources(ApiClient& client, const Invocation& invocation);
+// commands/history.cc
+ExitCode ShowHistory(ApiClient& client, const Invocation& invocation);
+ExitCode UndoChange(ApiClient& client, const Invocation& invocation);
+ExitCode GetChange(ApiClient& client, const Invocation& invocation);
+// commands/watch.cc
+ExitCode Watch(ApiClient& client, const Invocation& invocation);
+// commands/import.cc
+ExitCode ImportFile(ApiClient& client, const Invocation& invocation);
+// commands/bulk.cc: set and delete of what a filter selects.
+bool IsBulk(const Invocation& invocation);
+ExitCode SetMany(ApiClient& client, const Invocation& invocation);
+ExitCode DeleteMany(ApiClient& client, const Invocation& invocation);
+// commands/operations.cc
+ExitCode ListOperations(ApiClient& client, const Invocation& invocation);
+ExitCode GetOperations(ApiClient& client, const Invocation& invocation);
+ExitCode CancelOperation(ApiClient& client, const Invocation& invocation);
+ExitCode WaitForOperation(ApiClient& client, const Invocation& invocation);
+// commands/counter_history.cc
+ExitCode GetCounterHistory(ApiClient& client, const Invocation& invocation);
 // commands/wait.cc
 ExitCode WaitForRevision(ApiClient& client, const Invocation& invocation);
 

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "admin-cli/commands/counter_history.h"
 #include "admin-cli/invocation.h"
 #include "admin-cli/nouns.h"
+#include "admin-cli/subject.h"
 #include "croft/v1/change.pb.h"
 #include "croft/v1/report.pb.h"
 #include "proto/base/error.h"
@@ -22,6 +24,8 @@ constexpr int kDefaultLimit = 100;
 // Control lists no more of what one change touched.
 constexpr int kResourcesListedMax = 100;
 constexpr int kPageSizeMax = 1000;
+// Instances that top shows the last hour of.
+constexpr int kBarsMax = 20;
 
 // Prints the items in the forms for other programs; false leaves them to a table.
 template <typename Items, typename NameOf>
@@ -51,24 +55,15 @@ void PrintRows(const std::vector<std::string>& titles, const Rows& rows, Format 
   TablePrinter(titles, format).Print(rows);
 }
 
-// What "list events" and "list changes" are asked about: nothing, a full name, or TYPE NAME.
-absl::StatusOr<std::string> SubjectOf(const Invocation& invocation) {
-  const auto& names = invocation.names;
-  if (names.empty()) {
-    return "";
+// What "list events" and "list changes" are asked about.
+absl::StatusOr<std::string> ObjectOf(const Invocation& invocation) {
+  if (!invocation.object.empty() && invocation.names.empty()) {
+    return ParseObject(invocation.object, invocation.farm);
   }
-  if (names.size() == 2) {
-    const auto noun = FindNoun(names[0]);
-    return noun.ok() ? absl::StatusOr<std::string>(FullName(**noun, names[1], invocation.farm))
-                     : noun.status();
-  }
-  if (names.size() == 1 && (names[0] == "platform" || names[0].find('/') != std::string::npos)) {
-    return names[0];
-  }
-  return Error(absl::StatusCode::kUnimplemented,
-               "list {} wants nothing more, a type and a name (site shop), or a full name "
-               "(farms/main/sites/shop)",
-               invocation.type);
+  return SubjectOf(invocation.names, invocation.farm,
+                   fmt::format("list {} wants nothing more, a type and a name (site shop), or a "
+                               "full name (farms/main/sites/shop)",
+                               invocation.type));
 }
 
 // Calls a list method newest first until the limit: `take` adds a page's items and says how many
@@ -76,13 +71,23 @@ absl::StatusOr<std::string> SubjectOf(const Invocation& invocation) {
 template <typename Request, typename Response, typename Take>
 absl::Status ReadNewest(ApiClient& client, const std::string& method, const Invocation& invocation,
                         const Take& take) {
-  auto subject = SubjectOf(invocation);
+  auto subject = ObjectOf(invocation);
   if (!subject.ok()) {
     return subject.status();
   }
   const int limit = invocation.limit > 0 ? invocation.limit : kDefaultLimit;
   Request request;
   request.set_resource(*std::move(subject));
+  if (!invocation.since.empty()) {
+    const auto since = ParseSince(invocation.since, Now());
+    if (!since.ok()) {
+      return since.status();
+    }
+    *request.mutable_since() = *since;
+  }
+  if constexpr (requires { request.set_who(invocation.who); }) {
+    request.set_who(invocation.who);
+  }
   for (int have = 0; have < limit;) {
     request.set_page_size(std::min(limit - have, kPageSizeMax));
     Response response;
@@ -169,13 +174,22 @@ ExitCode Top(ApiClient& client, const Invocation& invocation) {
     return ExitCode::kDone;
   }
   const std::vector<std::string> columns = TopColumns(request.type());
+  // A few instances only: each line of bars is a call of its own.
+  const bool bars = invocation.format == Format::kTable && response.instances_size() <= kBarsMax;
+  const std::string sorted_by = request.order_by().empty() ? "requests_total" : request.order_by();
   std::vector<std::string> titles = {"INSTANCE"};
   titles.insert(titles.end(), columns.begin(), columns.end());
+  if (bars) {
+    titles.push_back("LAST HOUR");
+  }
   Rows rows;
   for (const auto& instance : response.instances()) {
     std::vector<std::string> row = {instance.instance()};
     for (const std::string& column : columns) {
       row.push_back(CounterCell(instance, column));
+    }
+    if (bars) {
+      row.push_back(LastHour(client, request, instance.instance(), sorted_by));
     }
     rows.push_back(std::move(row));
   }
@@ -185,6 +199,9 @@ ExitCode Top(ApiClient& client, const Invocation& invocation) {
 
 // croft get counters TYPE [NAME]
 ExitCode GetCounters(ApiClient& client, const Invocation& invocation) {
+  if (!invocation.since.empty() || !invocation.step.empty()) {
+    return GetCounterHistory(client, invocation);
+  }
   if (invocation.names.empty() || invocation.names.size() > 2) {
     return Fail(Error(absl::StatusCode::kUnimplemented,
                       "get counters wants a type (node, site, pool, worker, store) and perhaps a "

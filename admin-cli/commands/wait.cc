@@ -85,12 +85,15 @@ ExitCode WaitAfterWrite(ApiClient& client, const Invocation& invocation, std::in
 }
 
 ExitCode WaitForRevision(ApiClient& client, const Invocation& invocation) {
+  if (invocation.type == "operation") {
+    return WaitForOperation(client, invocation);
+  }
   char* end = nullptr;
   const std::string text = invocation.names.empty() ? "" : invocation.names[0];
   const long long revision = std::strtoll(text.c_str(), &end, 10);
   if (invocation.type != "revision" || text.empty() || *end != '\0' || revision <= 0) {
     return Fail(Error(absl::StatusCode::kUnimplemented,
-                      "wait wants \"revision N\": see croft wait --help"));
+                      "wait wants \"revision N\" or \"operation N\": see croft wait --help"));
   }
   Invocation asked = invocation;
   if (asked.wait == v1::ACCEPTED) {

@@ -283,4 +283,14 @@ ReadResult ReadStrictJson(std::string_view text, Message& message) {
   return ReadTree(root, Dialect::kProtobufJson, message, violations);
 }
 
+ReadResult ReadStrict(const DocumentNode& root, Message& message) {
+  ViolationList violations;
+  return ReadTree(root, Dialect::kDocument, message, violations);
+}
+
+ReadResult ReadStrictJson(const DocumentNode& root, Message& message) {
+  ViolationList violations;
+  return ReadTree(root, Dialect::kProtobufJson, message, violations);
+}
+
 }  // namespace croft::contract

@@ -14,6 +14,8 @@
 
 namespace croft::contract {
 
+struct DocumentNode;
+
 struct ReadResult {
   std::vector<v1::FieldViolation> violations;  // the description begins with "line N: "
 };
@@ -26,6 +28,10 @@ ReadResult ReadStrict(std::string_view text, google::protobuf::Message& message)
 // .proto, null for unset, enum values by name or number, masks as "a,b.c"; a text is no number's or
 // boolean's stead but for int64. Beyond it, quantities with units and short forms are taken too.
 ReadResult ReadStrictJson(std::string_view text, google::protobuf::Message& message);
+
+// The same from a text that is a tree already; lines are the tree's.
+ReadResult ReadStrict(const DocumentNode& root, google::protobuf::Message& message);
+ReadResult ReadStrictJson(const DocumentNode& root, google::protobuf::Message& message);
 
 // The message as YAML that ReadStrict takes back; output-only fields come too when `all`.
 std::string WriteYaml(const google::protobuf::Message& message, bool all);
