@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
+#include <map>
+
 #include "control/store/pg_rows.h"
 #include "control/store/pg_store_impl.h"
 #include "control/store/row_type.h"
@@ -14,7 +16,7 @@ constexpr int kChangedResourcesMax = 100;
 
 // Changes and what each touched: created rows are known by the row (or the history of its first
 // replacement), others by history. $1 revision to stay below, $2 limit of changes, $3 limit of
-// resources per change; {} a condition on `change c`.
+// resources per change; {} conditions on `change c`, and which resources come first.
 constexpr std::string_view kListChanges =
     "WITH chosen AS ("
     "  SELECT c.* FROM change c WHERE c.revision < $1::bigint AND c.revision > 0 {} "
@@ -28,17 +30,22 @@ constexpr std::string_view kListChanges =
     "    UNION ALL"
     "    SELECT h.name, 'create' FROM history h"
     "    WHERE h.previous_change_id = c.change_id AND h.created_change_id = c.change_id"
+    "    AND h.body <> ''"
     "    UNION ALL"
     "    SELECT h.name, CASE WHEN h.deletion THEN 'delete' WHEN h.body = '' THEN 'undelete'"
     "      ELSE 'update' END FROM history h"
     "    WHERE h.change_id = c.change_id) touched {} LIMIT $3::int) t ON true "
     "ORDER BY c.revision DESC, t.name";
 
-constexpr std::string_view kOfResource =
-    "AND c.change_id IN ("
-    "  SELECT change_id FROM resource WHERE type = $4::smallint AND name = $5 AND NOT deleted"
-    "  UNION SELECT change_id FROM history WHERE name = $5"
-    "  UNION SELECT previous_change_id FROM history WHERE name = $5)";
+// How many each of the changes with revisions $1 touched.
+constexpr std::string_view kCountTouched =
+    "SELECT c.revision,"
+    "  (SELECT count(*) FROM history h WHERE h.change_id = c.change_id)"
+    "  + (SELECT count(*) FROM resource r WHERE r.change_id = c.change_id"
+    "    AND r.created_change_id = c.change_id AND NOT r.deleted)"
+    "  + (SELECT count(*) FROM history h WHERE h.previous_change_id = c.change_id"
+    "    AND h.created_change_id = c.change_id AND h.body <> '') "
+    "FROM change c WHERE c.revision = ANY ($1::bigint[])";
 
 google::protobuf::Timestamp ToTimestamp(std::chrono::system_clock::time_point time) {
   return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
@@ -146,26 +153,68 @@ absl::StatusOr<std::optional<KnownRequest>> PgStore::FindRequest(std::string_vie
   return known;
 }
 
-absl::StatusOr<std::vector<v1::Change>> PgStore::ListChanges(std::int64_t before_revision,
-                                                             int limit, std::string_view resource) {
-  constexpr std::int64_t kNoBound = INT64_MAX;
+absl::Status PgStore::CountTouched(std::vector<v1::Change>& changes) {
+  std::map<std::int64_t, v1::Change*> large;
+  std::vector<std::int64_t> revisions;
+  for (v1::Change& change : changes) {
+    change.set_total(change.resources_size());
+    if (change.resources_size() > kChangedResourcesMax) {
+      change.mutable_resources()->RemoveLast();
+      large[change.revision()] = &change;
+      revisions.push_back(change.revision());
+    }
+  }
+  if (large.empty()) {
+    return absl::OkStatus();
+  }
+  const auto rows = Query(kCountTouched, Params().Ints(revisions));
+  if (!rows.ok()) {
+    return rows.status();
+  }
+  for (int row = 0; row < rows->size(); ++row) {
+    large.at(rows->Int(row, 0))->set_total(rows->Int(row, 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<v1::Change>> PgStore::ListChanges(const ChangeQuery& query) {
   Params params;
-  params.Int(before_revision == 0 ? kNoBound : before_revision)
-      .Int(limit)
-      .Int(kChangedResourcesMax);
-  std::string sql;
-  if (resource.empty()) {
-    sql = fmt::format(fmt::runtime(kListChanges), "", "");
-  } else {
-    const auto parsed = contract::ParseResourceName(resource);
+  params.Int(query.before_revision == 0 ? INT64_MAX : query.before_revision)
+      .Int(query.limit)
+      .Int(kChangedResourcesMax + 1);
+  std::string conditions;
+  std::string order;
+  const auto next = [&params] { return params.values().size() + 1; };
+  if (!query.resource.empty()) {
+    const auto parsed = contract::ParseResourceName(query.resource);
     if (!parsed.ok()) {
       return std::vector<v1::Change>();
     }
-    params.Int(TypeNumber(parsed->type)).Text(resource);
-    sql = fmt::format(fmt::runtime(kListChanges), kOfResource, "ORDER BY name <> $5");
+    conditions += fmt::format(
+        "AND c.change_id IN ("
+        "  SELECT change_id FROM resource WHERE type = ${0}::smallint AND name = ${1}"
+        "    AND NOT deleted"
+        "  UNION SELECT change_id FROM history WHERE name = ${1}"
+        "  UNION SELECT previous_change_id FROM history WHERE name = ${1}) ",
+        next(), next() + 1);
+    order = fmt::format("ORDER BY name <> ${}", next() + 1);
+    params.Int(TypeNumber(parsed->type)).Text(query.resource);
   }
-  const auto rows = Query(sql, params);
-  return rows.ok() ? absl::StatusOr<std::vector<v1::Change>>(ToChanges(*rows)) : rows.status();
+  if (!query.who.empty()) {
+    conditions += fmt::format("AND c.who = ${} ", next());
+    params.Text(query.who);
+  }
+  if (query.since.has_value()) {
+    conditions += fmt::format("AND c.changed_at >= {} ", TimeParam(static_cast<int>(next())));
+    params.Time(*query.since);
+  }
+  const auto rows = Query(fmt::format(fmt::runtime(kListChanges), conditions, order), params);
+  if (!rows.ok()) {
+    return rows.status();
+  }
+  std::vector<v1::Change> changes = ToChanges(*rows);
+  const absl::Status status = CountTouched(changes);
+  return status.ok() ? absl::StatusOr<std::vector<v1::Change>>(std::move(changes)) : status;
 }
 
 absl::StatusOr<std::vector<StoredResource>> PgStore::ListWritten(std::int64_t revision,

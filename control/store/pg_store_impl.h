@@ -29,8 +29,13 @@ class PgStore final : public Store {
                                                           std::string_view encoded_key) override;
   absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who,
                                                           std::string_view request_id) override;
-  absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
-                                                      std::string_view resource) override;
+  absl::StatusOr<std::vector<v1::Change>> ListChanges(const ChangeQuery& query) override;
+  absl::StatusOr<LogPage> ListLog(const LogPosition& after, std::int64_t last_revision,
+                                  int limit) override;
+  absl::StatusOr<HistoryPage> ListHistory(std::string_view name, const HistoryPosition& from,
+                                          int limit) override;
+  absl::StatusOr<std::optional<StoredResource>> FindAsOf(ResourceType type, std::int64_t uid,
+                                                         std::int64_t revision) override;
   absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
                                                           int limit) override;
 
@@ -60,8 +65,7 @@ class PgStore final : public Store {
                                                 std::string_view value) override;
 
   absl::Status InsertEvents(const std::vector<v1::Event>& events) override;
-  absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit,
-                                                    std::string_view resource) override;
+  absl::StatusOr<std::vector<v1::Event>> ListEvents(const EventQuery& query) override;
 
  private:
   // Runs `work` on a connection. Repeats it once when the connection was lost, and a few times when
@@ -69,6 +73,8 @@ class PgStore final : public Store {
   // transaction, and safe to repeat.
   absl::Status Run(const std::function<absl::Status(Connection&)>& work);
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params);
+  // Sets `total` of changes, and takes away what was read beyond the most that is shown.
+  absl::Status CountTouched(std::vector<v1::Change>& changes);
   // Purges up to `limit` rows; how many they were.
   absl::StatusOr<int> Purge(std::chrono::system_clock::time_point deleted_before, int limit);
 

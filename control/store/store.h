@@ -166,6 +166,64 @@ struct ListQuery {
   std::optional<std::vector<std::int64_t>> within = std::nullopt;
 };
 
+// Newest first.
+struct ChangeQuery {
+  std::int64_t before_revision = 0;  // 0: from the newest on
+  int limit = 100;
+  std::string resource = {};  // only changes that touched it; empty: all
+  std::string who = {};       // only this operator's; empty: all
+  std::optional<std::chrono::system_clock::time_point> since = std::nullopt;  // not older
+};
+
+struct EventQuery {
+  std::int64_t before_id = 0;  // newest first from here; 0: from the newest on
+  // Oldest first, what was written after this one; events become visible in the order of their ids.
+  std::optional<std::int64_t> after_id = std::nullopt;
+  int limit = 100;
+  std::string resource = {};  // a farm, node, site or pool; empty: all
+  std::optional<std::chrono::system_clock::time_point> since = std::nullopt;  // not older
+};
+
+enum class VersionAction { kCreate, kUpdate, kDelete, kUndelete };
+
+// What one change did to one resource.
+struct Version {
+  VersionAction action = VersionAction::kCreate;
+  v1::Change change;  // without its resources
+  // As the change left it; `deleted` after a deletion, then with the body it had. What has been
+  // purged since has no owner (organization_uid 0).
+  StoredResource row;
+  // As it was before; nullopt where it was not there.
+  std::optional<StoredResource> before;
+};
+
+// A place in the log of changes: after what the change with this revision did to that resource. In
+// a change resources are in order of type (TypeNumber) and uid.
+struct LogPosition {
+  static constexpr int kWholeChange = 32767;  // as type: after all of it
+
+  std::int64_t revision = 0;
+  std::uint64_t tag = 0;  // the change's
+  int type = kWholeChange;
+  std::int64_t uid = 0;
+};
+
+struct LogPage {
+  std::vector<Version> versions;
+  LogPosition next;  // where to go on; unchanged when there is nothing new
+};
+
+// The version of a resource that is next in its history.
+struct HistoryPosition {
+  std::int64_t uid = 0;
+  std::int64_t change_id = 0;  // 0: there is none
+};
+
+struct HistoryPage {
+  std::vector<Version> versions;
+  HistoryPosition next;
+};
+
 // What a farm's feed is at: the last revision that touched it or anything.
 struct FeedHead {
   node::v1::Position position;
@@ -203,9 +261,20 @@ class Store {
                                                                   std::string_view encoded_key) = 0;
   virtual absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who,
                                                                   std::string_view request_id) = 0;
-  virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision,
-                                                              int limit,
-                                                              std::string_view resource) = 0;
+  // Each with its first 100 resources, and how many there are.
+  virtual absl::StatusOr<std::vector<v1::Change>> ListChanges(const ChangeQuery& query) = 0;
+  // What changes did, in the order in which they did it, up to a revision (0: the newest). May be
+  // short of `limit` before the end.
+  virtual absl::StatusOr<LogPage> ListLog(const LogPosition& after, std::int64_t last_revision,
+                                          int limit) = 0;
+  // Versions of the resources that have, or had, the name, newest first; several of one name follow
+  // each other, the one that changed last first. Found also when deleted and purged.
+  virtual absl::StatusOr<HistoryPage> ListHistory(std::string_view name,
+                                                  const HistoryPosition& from, int limit) = 0;
+  // What a resource that changed after the revision was then; nullopt where it was not there.
+  virtual absl::StatusOr<std::optional<StoredResource>> FindAsOf(ResourceType type,
+                                                                 std::int64_t uid,
+                                                                 std::int64_t revision) = 0;
   // The live resources of a type that the change with this revision wrote, as they are now; at most
   // `limit`.
   virtual absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision,
@@ -260,8 +329,7 @@ class Store {
 
   // ---- events
   virtual absl::Status InsertEvents(const std::vector<v1::Event>& events) = 0;
-  virtual absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit,
-                                                            std::string_view resource) = 0;
+  virtual absl::StatusOr<std::vector<v1::Event>> ListEvents(const EventQuery& query) = 0;
 };
 
 }  // namespace croft::control::store

@@ -38,7 +38,8 @@ TEST_F(UndeleteTest, BringsBackTheSameResourceWithAllItHad) {
   EXPECT_EQ(ReasonOf(TryCreate("farms/main", "other", ASite("shop.example")).status()),
             "BINDING_TAKEN");
   EXPECT_EQ(ReasonOf(Delete(ResourceType::kPool, "farms/main/pools/web")), "REFERENCED");
-  EXPECT_EQ(store_.ListChanges(0, 1, kShop)->front().resources(0).action(), "undelete");
+  EXPECT_EQ(store_.ListChanges({.limit = 1, .resource = kShop})->front().resources(0).action(),
+            "undelete");
 }
 
 TEST_F(UndeleteTest, ValidatesWithoutDoing) {

@@ -106,7 +106,7 @@ TEST_F(ReportsTest, EventsAreWrittenWithNamesAndPagedNewestFirst) {
   v1::ListEventsRequest request;
   request.set_page_size(3);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  const auto all = [&] { return store_.ListEvents(0, 100, "")->size(); };
+  const auto all = [&] { return store_.ListEvents({.limit = 100})->size(); };
   while (all() < 5 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
   }

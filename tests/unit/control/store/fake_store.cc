@@ -28,12 +28,6 @@ bool ConcernsFarm(const StoredResource& row, std::int64_t farm_uid) {
          (row.type != ResourceType::kOrganization && row.farm_uid == farm_uid);
 }
 
-bool Touches(const v1::Change& change, std::string_view resource) {
-  return resource.empty() || std::ranges::any_of(change.resources(), [&](const auto& changed) {
-           return changed.name() == resource;
-         });
-}
-
 StoredResource WithOrganization(const FakeStore::State& state, StoredResource row) {
   const auto owner =
       state.rows.find({TypeNumber(ResourceType::kOrganization), row.organization_uid});
@@ -231,24 +225,6 @@ absl::StatusOr<std::optional<KnownRequest>> FakeStore::FindRequest(std::string_v
   }
   const auto found = (*state)->requests.find({std::string(who), std::string(request_id)});
   return found == (*state)->requests.end() ? std::nullopt : std::optional(found->second);
-}
-
-absl::StatusOr<std::vector<v1::Change>> FakeStore::ListChanges(std::int64_t before_revision,
-                                                               int limit,
-                                                               std::string_view resource) {
-  const auto state = Current();
-  if (!state.ok()) {
-    return state.status();
-  }
-  std::vector<v1::Change> changes;
-  for (auto at = (*state)->changes.rbegin();
-       at != (*state)->changes.rend() && std::ssize(changes) < limit; ++at) {
-    const bool before = before_revision == 0 || at->first < before_revision;
-    if (before && Touches(at->second.change, resource)) {
-      changes.push_back(at->second.change);
-    }
-  }
-  return changes;
 }
 
 absl::StatusOr<std::vector<StoredResource>> FakeStore::ListWritten(std::int64_t revision,

@@ -28,6 +28,7 @@ class FakeStore final : public Store {
   struct LoggedChange {
     std::uint64_t tag = 0;
     v1::Change change;
+    std::shared_ptr<const std::vector<Version>> versions;  // in order of type and uid
   };
   // All that a transaction can change. Kept as values, so that a copy is a point in time.
   struct State {
@@ -75,8 +76,13 @@ class FakeStore final : public Store {
                                                           std::string_view encoded_key) override;
   absl::StatusOr<std::optional<KnownRequest>> FindRequest(std::string_view who,
                                                           std::string_view request_id) override;
-  absl::StatusOr<std::vector<v1::Change>> ListChanges(std::int64_t before_revision, int limit,
-                                                      std::string_view resource) override;
+  absl::StatusOr<std::vector<v1::Change>> ListChanges(const ChangeQuery& query) override;
+  absl::StatusOr<LogPage> ListLog(const LogPosition& after, std::int64_t last_revision,
+                                  int limit) override;
+  absl::StatusOr<HistoryPage> ListHistory(std::string_view name, const HistoryPosition& from,
+                                          int limit) override;
+  absl::StatusOr<std::optional<StoredResource>> FindAsOf(ResourceType type, std::int64_t uid,
+                                                         std::int64_t revision) override;
   absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
                                                           int limit) override;
   absl::StatusOr<FeedHead> GetHead() override;
@@ -102,8 +108,7 @@ class FakeStore final : public Store {
   absl::StatusOr<std::string> PutSecretIfAbsent(std::string_view key,
                                                 std::string_view value) override;
   absl::Status InsertEvents(const std::vector<v1::Event>& events) override;
-  absl::StatusOr<std::vector<v1::Event>> ListEvents(std::int64_t before_id, int limit,
-                                                    std::string_view resource) override;
+  absl::StatusOr<std::vector<v1::Event>> ListEvents(const EventQuery& query) override;
 
  private:
   friend class FakeTransaction;

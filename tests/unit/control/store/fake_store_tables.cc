@@ -71,8 +71,7 @@ absl::StatusOr<std::string> FakeStore::TakeJoinToken(std::string_view hash,
   return node;
 }
 
-absl::StatusOr<std::optional<OperatorSession>> FakeStore::FindOperatorToken(
-    std::string_view hash) {
+absl::StatusOr<std::optional<OperatorSession>> FakeStore::FindOperatorToken(std::string_view hash) {
   const auto state = Current();
   if (!state.ok()) {
     return state.status();
@@ -125,17 +124,28 @@ absl::Status FakeStore::InsertEvents(const std::vector<v1::Event>& events) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<v1::Event>> FakeStore::ListEvents(std::int64_t before_id, int limit,
-                                                             std::string_view resource) {
+absl::StatusOr<std::vector<v1::Event>> FakeStore::ListEvents(const EventQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<v1::Event> result;
-  const std::string members = std::string(resource) + "/";
-  for (auto at = events_.rbegin(); at != events_.rend() && std::ssize(result) < limit; ++at) {
-    const bool about = resource.empty() || at->node() == resource || at->site() == resource ||
-                       at->pool() == resource || at->node().starts_with(members);
-    if (about && (before_id == 0 || at->id() < before_id)) {
-      result.push_back(*at);
+  const std::string members = query.resource + "/";
+  const auto take = [&](const v1::Event& event) {
+    const bool about = query.resource.empty() || event.node() == query.resource ||
+                       event.site() == query.resource || event.pool() == query.resource ||
+                       event.node().starts_with(members);
+    const bool in_range = query.after_id.has_value()
+                              ? event.id() > *query.after_id
+                              : query.before_id == 0 || event.id() < query.before_id;
+    const bool young = !query.since.has_value() ||
+                       event.time().seconds() * 1000 + event.time().nanos() / 1'000'000 >=
+                           UnixMillis(*query.since);
+    if (about && in_range && young && std::ssize(result) < query.limit) {
+      result.push_back(event);
     }
+  };
+  if (query.after_id.has_value()) {
+    std::for_each(events_.begin(), events_.end(), take);
+  } else {
+    std::for_each(events_.rbegin(), events_.rend(), take);
   }
   return result;
 }

@@ -394,6 +394,33 @@ absl::StatusOr<FakeStore::State> FakeTransaction::Replay(
   return state;
 }
 
+std::vector<Version> FakeTransaction::Compare(const State& before, const State& after,
+                                              const v1::Change& change) const {
+  std::vector<Version> versions;
+  for (const FakeStore::RowKey& key : touched_) {
+    const auto old = before.rows.find(key);
+    const bool was_known = old != before.rows.end();
+    const bool was_live = was_known && !old->second.deleted;
+    Version version{.action = VersionAction::kCreate,
+                    .change = change,
+                    .row = after.rows.at(key),
+                    .before = std::nullopt};
+    version.change.clear_resources();
+    if (version.row.deleted && !was_live) {
+      continue;
+    }
+    if (was_live) {
+      version.before = old->second;
+    }
+    version.action = version.row.deleted ? VersionAction::kDelete
+                     : was_live          ? VersionAction::kUpdate
+                     : was_known         ? VersionAction::kUndelete
+                                         : VersionAction::kCreate;
+    versions.push_back(std::move(version));
+  }
+  return versions;
+}
+
 absl::StatusOr<CommittedChange> FakeTransaction::Commit(const ChangeInfo& info) {
   const std::uint64_t tag = store_.DrawId();
   const auto current = store_.Current();
@@ -401,7 +428,8 @@ absl::StatusOr<CommittedChange> FakeTransaction::Commit(const ChangeInfo& info) 
     return current.status();
   }
   const std::lock_guard lock(store_.mutex_);
-  auto state = Replay(store_.state_);
+  const std::shared_ptr<const State> before = store_.state_;
+  auto state = Replay(before);
   if (!state.ok()) {
     return state.status();
   }
@@ -425,6 +453,9 @@ absl::StatusOr<CommittedChange> FakeTransaction::Commit(const ChangeInfo& info) 
   logged.change.set_request_id(info.request_id);
   logged.change.set_reason(info.reason);
   logged.change.mutable_resources()->Assign(log_.begin(), log_.end());
+  logged.change.set_total(logged.change.resources_size());
+  logged.versions =
+      std::make_shared<const std::vector<Version>>(Compare(*before, *state, logged.change));
   store_.Publish(std::make_shared<State>(*std::move(state)));
   return CommittedChange{revision, tag};
 }

@@ -53,6 +53,9 @@ class FakeTransaction final : public Transaction {
   absl::StatusOr<State> Replay(const std::shared_ptr<const State>& current);
   StoredResource Stamped(const StoredResource& row, const StoredResource* previous) const;
   void Note(const StoredResource& row, std::string_view action);
+  // What it did to each row it touched.
+  std::vector<Version> Compare(const State& before, const State& after,
+                               const v1::Change& change) const;
 
   FakeStore& store_;
   const std::shared_ptr<const State> base_;

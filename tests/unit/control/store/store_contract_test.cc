@@ -342,19 +342,19 @@ TEST_P(StoreContract, ChangesTellWhatTheyTouched) {
   InTransaction(*store_, [&](Transaction& t) {
     EXPECT_TRUE(t.Delete(t.FindForUpdate(a.name).value().value()).ok());
   });
-  const auto all = store_->ListChanges(0, 10, "").value();
+  const auto all = store_->ListChanges({.limit = 10}).value();
   ASSERT_EQ(all.size(), 5U);
   EXPECT_EQ(all[1].who(), "ann");
   EXPECT_EQ(all[1].reason(), "typo");
   EXPECT_GT(all[1].time().seconds(), 0);
   EXPECT_EQ(all[4].resources_size(), 4);
   std::vector<std::string> actions;
-  const auto of_a = store_->ListChanges(0, 10, a.name).value();
+  const auto of_a = store_->ListChanges({.limit = 10, .resource = a.name}).value();
   for (const v1::Change& change : of_a) {
     actions.push_back(std::to_string(change.revision()) + " " + change.resources(0).action());
   }
   EXPECT_THAT(actions, ElementsAre("5 delete", "4 update", "2 create"));
-  EXPECT_EQ(store_->ListChanges(4, 1, "").value()[0].revision(), 3);
+  EXPECT_EQ(store_->ListChanges({.before_revision = 4, .limit = 1}).value()[0].revision(), 3);
 }
 
 TEST_P(StoreContract, ListsWhatAChangeWroteAsItIsNow) {
@@ -587,15 +587,15 @@ TEST_P(StoreContract, ListsEventsNewestFirst) {
   }
   events[1].set_site("farms/main/sites/a");
   ASSERT_TRUE(store_->InsertEvents(events).ok());
-  const auto all = store_->ListEvents(0, 2, "").value();
+  const auto all = store_->ListEvents({.limit = 2}).value();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].node(), "farms/main/nodes/n2");
   EXPECT_EQ(all[0].message(), events[0].message());
   EXPECT_EQ(all[0].time().seconds(), 1002);
-  EXPECT_EQ(store_->ListEvents(all[1].id(), 9, "")->size(), 1U);
-  EXPECT_EQ(store_->ListEvents(0, 9, "farms/main/sites/a")->size(), 1U);
-  EXPECT_EQ(store_->ListEvents(0, 9, "farms/main")->size(), 3U);
-  EXPECT_EQ(store_->ListEvents(0, 9, "farms/other")->size(), 0U);
+  EXPECT_EQ(store_->ListEvents({.before_id = all[1].id(), .limit = 9})->size(), 1U);
+  EXPECT_EQ(store_->ListEvents({.limit = 9, .resource = "farms/main/sites/a"})->size(), 1U);
+  EXPECT_EQ(store_->ListEvents({.limit = 9, .resource = "farms/main"})->size(), 3U);
+  EXPECT_EQ(store_->ListEvents({.limit = 9, .resource = "farms/other"})->size(), 0U);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ TEST_P(StoreLists, AnUndeletedRowIsTheSameOneAgain) {
   ASSERT_EQ(delta.size(), 1U);
   EXPECT_FALSE(delta[0].deleted());
   EXPECT_EQ(delta[0].body(), site.body);
-  const auto changes = store_->ListChanges(0, 2, site.name).value();
+  const auto changes = store_->ListChanges({.limit = 2, .resource = site.name}).value();
   EXPECT_EQ(changes[0].resources(0).action(), "undelete");
   EXPECT_EQ(changes[1].resources(0).action(), "delete");
 }
