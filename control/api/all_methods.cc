@@ -1,9 +1,12 @@
 #include "control/api/all_methods.h"
 
+#include "control/api/change_methods.h"
 #include "control/api/custom_methods.h"
+#include "control/api/event_stream.h"
 #include "control/api/import_stream.h"
 #include "control/api/node_methods.h"
 #include "control/api/standard_methods.h"
+#include "control/api/watch_stream.h"
 
 namespace croft::control::api {
 
@@ -28,6 +31,8 @@ Methods BuildMethods(const ApiParts& parts) {
 StreamMethods BuildStreamMethods(const ApiParts& parts) {
   StreamMethods streams;
   AddImportAccounts(parts.resources, streams);
+  AddWatchResources(parts.store, parts.resources.access(), parts.clock, streams);
+  AddWatchEvents(parts.store, parts.resources.access(), streams);
   return streams;
 }
 

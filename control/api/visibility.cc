@@ -1,22 +1,10 @@
 #include "control/api/visibility.h"
 
-#include <algorithm>
-
 #include "control/domain/failures.h"
 
 namespace croft::control::api {
-namespace {
-
-bool SeesAll(const domain::Caller& caller) {
-  return std::ranges::all_of(contract::AllResourceTypes(), [&](const auto& facts) {
-    return !domain::Access::VisibleOrganizations(caller, facts.type).has_value();
-  });
-}
-
-}  // namespace
-
 Visibility::Visibility(store::Store& store, domain::Access& access, const domain::Caller& caller)
-    : store_(store), access_(access), caller_(caller), all_(SeesAll(caller)) {}
+    : store_(store), access_(access), caller_(caller), all_(domain::Access::SeesEverything(caller)) {}
 
 absl::StatusOr<bool> Visibility::MayRead(const std::string& name) {
   if (all_) {

@@ -72,6 +72,8 @@ class Access {
   // organizations and to those below them, which may be none.
   static std::optional<std::vector<std::int64_t>> VisibleOrganizations(const Caller& caller,
                                                                        contract::ResourceType type);
+  // Whether it sees resources of every type everywhere, so that nothing needs to be left out.
+  static bool SeesEverything(const Caller& caller);
   // Whether it sees platform, farms, nodes and stores.
   static bool MayReadInfrastructure(const Caller& caller, contract::ResourceType type);
 

@@ -79,6 +79,37 @@ absl::Status RequestIdReused(std::string_view request_id) {
                           request_id.substr(0, 100)));
 }
 
+absl::Status ChangedSince(std::string_view name, std::string_view later) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "CHANGED_SINCE", name,
+              fmt::format("later changes touched the same: {}; undo those first, or give force to "
+                          "undo them too",
+                          later));
+}
+
+absl::Status WrongCount(std::string_view what, std::int64_t count, std::int64_t expected) {
+  const bool is_required = expected == 0;
+  return Fail(
+      absl::StatusCode::kFailedPrecondition, is_required ? "COUNT_REQUIRED" : "COUNT_MISMATCH", "",
+      is_required ? fmt::format("{} touched {} resources; to undo all of it, say so with "
+                                "expect_count {}, or name one resource",
+                                what, count, count)
+                  : fmt::format("{} touched {} resources, not {}; look at it again before undoing "
+                                "it",
+                                what, count, expected));
+}
+
+absl::Status CannotUndo(std::string_view name, std::string_view why) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "CANNOT_UNDO", name,
+              fmt::format("{} {}; undo the change's other resources one by one", name, why));
+}
+
+absl::Status WatchExpired(std::string_view why) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "WATCH_EXPIRED", "",
+              fmt::format("the watch can't go on from its resume_token: {}; start anew, without a "
+                          "token and with send_existing",
+                          why));
+}
+
 absl::Status RoleMissing(const Refusal& refusal) {
   return Fail(
       absl::StatusCode::kPermissionDenied, "PERMISSION_MISSING", refusal.organization,

@@ -3,6 +3,7 @@
 
 #include <absl/status/status.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,15 @@ absl::Status Referenced(std::string_view name, const std::vector<std::string>& b
 absl::Status Protected(std::string_view name);
 // already_exists, reason REQUEST_ID_REUSED.
 absl::Status RequestIdReused(std::string_view request_id);
+// failed_precondition, reason CHANGED_SINCE: a change can't be undone where a later one touched the
+// same; `later` says what and in which revision.
+absl::Status ChangedSince(std::string_view name, std::string_view later);
+// failed_precondition, reason COUNT_REQUIRED (without `expected`) or COUNT_MISMATCH.
+absl::Status WrongCount(std::string_view what, std::int64_t count, std::int64_t expected);
+// failed_precondition, reason CANNOT_UNDO.
+absl::Status CannotUndo(std::string_view name, std::string_view why);
+// failed_precondition, reason WATCH_EXPIRED: what followed the token is not known any longer.
+absl::Status WatchExpired(std::string_view why);
 // What a caller who sees a resource lacks to do something with it.
 struct Refusal {
   std::string who;           // "alice"

@@ -1,7 +1,10 @@
 #include "control/reports/reports.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -255,7 +258,16 @@ absl::StatusOr<v1::ListEventsResponse> Reports::ListEvents(const v1::ListEventsR
   }
   const int size =
       request.page_size() <= 0 ? kPageDefault : std::min(request.page_size(), kPageMax);
-  const auto events = store_.ListEvents(*before, size, request.resource());
+  store::EventQuery query{.before_id = *before,
+                          .after_id = std::nullopt,
+                          .limit = size,
+                          .resource = request.resource(),
+                          .since = std::nullopt};
+  if (request.has_since()) {
+    query.since = std::chrono::system_clock::time_point(std::chrono::microseconds(
+        google::protobuf::util::TimeUtil::TimestampToMicroseconds(request.since())));
+  }
+  const auto events = store_.ListEvents(query);
   if (!events.ok()) {
     return events.status();
   }

@@ -28,7 +28,7 @@ constexpr std::string_view kSelectVersion =
     "c.request_id, c.reason, r.farm_uid, r.organization_uid, o.name, r.store_uid, r.identity, "
     "(extract(epoch FROM made.changed_at) * 1000000)::bigint, h.body, p.change_id, p.revision, "
     "(extract(epoch FROM p.changed_at) * 1000000)::bigint, "
-    "CASE WHEN h.deletion THEN h.body WHEN n.change_id IS NOT NULL THEN n.body ELSE r.body END "
+    "CASE WHEN h.deletion THEN h.body WHEN n.change_id IS NOT NULL THEN n.body ELSE r.body END, c.tag "
     "FROM touched t "
     "JOIN change c ON c.change_id = t.change_id "
     "LEFT JOIN history h ON h.type = t.type AND h.uid = t.uid AND h.change_id = t.change_id "
@@ -96,6 +96,7 @@ Version ToVersion(const Rows& rows, int row) {
   Version version;
   version.action = static_cast<VersionAction>(rows.Int(row, 3));
   version.change = ToChange(rows, row);
+  version.tag = static_cast<std::uint64_t>(rows.Int(row, 21));
   StoredResource& now = version.row;
   now.type = TypeOfNumber(static_cast<int>(rows.Int(row, 0))).value_or(ResourceType::kPlatform);
   now.uid = rows.Int(row, 1);

@@ -189,7 +189,8 @@ enum class VersionAction { kCreate, kUpdate, kDelete, kUndelete };
 // What one change did to one resource.
 struct Version {
   VersionAction action = VersionAction::kCreate;
-  v1::Change change;  // without its resources
+  v1::Change change;      // without its resources
+  std::uint64_t tag = 0;  // the change's
   // As the change left it; `deleted` after a deletion, then with the body it had. What has been
   // purged since has no owner (organization_uid 0).
   StoredResource row;

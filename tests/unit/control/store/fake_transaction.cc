@@ -395,14 +395,15 @@ absl::StatusOr<FakeStore::State> FakeTransaction::Replay(
 }
 
 std::vector<Version> FakeTransaction::Compare(const State& before, const State& after,
-                                              const v1::Change& change) const {
+                                              const FakeStore::LoggedChange& logged) const {
   std::vector<Version> versions;
   for (const FakeStore::RowKey& key : touched_) {
     const auto old = before.rows.find(key);
     const bool was_known = old != before.rows.end();
     const bool was_live = was_known && !old->second.deleted;
     Version version{.action = VersionAction::kCreate,
-                    .change = change,
+                    .change = logged.change,
+                    .tag = logged.tag,
                     .row = after.rows.at(key),
                     .before = std::nullopt};
     version.change.clear_resources();
@@ -455,7 +456,7 @@ absl::StatusOr<CommittedChange> FakeTransaction::Commit(const ChangeInfo& info) 
   logged.change.mutable_resources()->Assign(log_.begin(), log_.end());
   logged.change.set_total(logged.change.resources_size());
   logged.versions =
-      std::make_shared<const std::vector<Version>>(Compare(*before, *state, logged.change));
+      std::make_shared<const std::vector<Version>>(Compare(*before, *state, logged));
   store_.Publish(std::make_shared<State>(*std::move(state)));
   return CommittedChange{revision, tag};
 }

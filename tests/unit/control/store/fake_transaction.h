@@ -55,7 +55,7 @@ class FakeTransaction final : public Transaction {
   void Note(const StoredResource& row, std::string_view action);
   // What it did to each row it touched.
   std::vector<Version> Compare(const State& before, const State& after,
-                               const v1::Change& change) const;
+                               const FakeStore::LoggedChange& logged) const;
 
   FakeStore& store_;
   const std::shared_ptr<const State> base_;
