@@ -231,6 +231,11 @@ absl::StatusOr<std::optional<StoredResource>> FakeTransaction::FindDeletedForUpd
       newest = row;
     }
   }
+  if (newest.has_value()) {
+    const auto owner =
+        copy_.rows.find({TypeNumber(ResourceType::kOrganization), newest->organization_uid});
+    newest->organization = owner == copy_.rows.end() ? "" : owner->second.name;
+  }
   return newest;
 }
 
