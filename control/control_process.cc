@@ -18,6 +18,9 @@
 #include "control/identity/authority.h"
 #include "control/identity/file.h"
 #include "control/identity/operator_access.h"
+#include "control/operations/operations.h"
+#include "control/operations/runner.h"
+#include "control/operations/waits.h"
 #include "control/reports/reports.h"
 #include "control/store/pg_store.h"
 #include "proto/base/clock.h"
@@ -105,10 +108,14 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
                          message);
       });
   const feed::FeedThreads threads(*feed, store);
+  operations::Operations operations(store, resources.access());
+  operations::Waits operation_waits(store, clock);
+  operations::Runner runner(store, resources.access(), clock, operation_waits);
   const api::ApiParts parts = {.store = store,
                                .resources = resources,
                                .feed = *feed,
                                .reports = reports,
+                               .operations = {operations, runner, operation_waits},
                                .authority = *authority,
                                .clock = clock};
   const api::Methods methods = api::BuildMethods(parts);

@@ -25,6 +25,7 @@ Methods BuildMethods(const ApiParts& parts) {
   AddSiteMethods(parts.store, parts.resources.access(), methods);
   AddChangeMethods(parts.store, parts.resources.access(), parts.feed, methods);
   AddReportMethods(parts.store, parts.resources.access(), parts.reports, methods);
+  AddOperationMethods(parts.store, parts.resources.access(), parts.operations, methods);
   return methods;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "control/api/methods.h"
+#include "control/api/operation_methods.h"
 #include "control/api/stream_methods.h"
 #include "control/domain/resources.h"
 #include "control/feed/feed.h"
@@ -18,6 +19,7 @@ struct ApiParts {
   domain::Resources& resources;
   feed::Feed& feed;
   reports::Reports& reports;
+  OperationParts operations;
   const identity::Authority& authority;
   const Clock& clock;
 };

@@ -6,6 +6,7 @@
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
 #include "control/domain/row_filter.h"
+#include "control/domain/selection.h"
 #include "proto/base/error.h"
 #include "proto/base/log.h"
 
@@ -22,23 +23,6 @@ constexpr int kPageSizeMax = 1000;
 // Rows that one call reads to fill its page; a page may end early, even empty, with a token.
 constexpr int kExaminedMax = 20'000;
 constexpr int kRowsAtOnce = 2000;
-
-absl::StatusOr<std::int64_t> FindFarm(store::Store& store, ResourceType type,
-                                      const std::string& parent) {
-  if (!contract::Facts(type).in_farm || parent == "farms/-") {
-    return 0;
-  }
-  const auto name = contract::ParseResourceName(parent, ResourceType::kFarm);
-  if (!name.ok()) {
-    return InvalidField("parent", parent, std::string(name.status().message()));
-  }
-  const std::string canonical = contract::FormatResourceName(*name);
-  const auto farm = store.Find(canonical);
-  if (!farm.ok()) {
-    return farm.status();
-  }
-  return farm->has_value() ? absl::StatusOr<std::int64_t>((*farm)->uid) : NotFound(canonical);
-}
 
 absl::Status ParseOrder(const std::string& text, ListQuery& query) {
   std::string_view order = text;
@@ -124,7 +108,7 @@ absl::StatusOr<Page> Resources::List(const Caller& caller, const ListRequest& re
   if (request.page_size < 0) {
     return InvalidField("page_size", std::to_string(request.page_size), "has to be 0 to 1000");
   }
-  const auto farm_uid = FindFarm(store_, request.type, request.parent);
+  const auto farm_uid = FindParentFarm(store_, request.type, request.parent);
   if (!farm_uid.ok()) {
     return farm_uid.status();
   }

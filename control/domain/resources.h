@@ -39,6 +39,8 @@ struct Written {
   MessagePtr answer;
   v1::Counts counts;
   bool repeated = false;  // the answer that was given to this request id before
+  // It wrote what is no resource, which is committed without a change.
+  bool keeps = false;
 };
 
 struct ListRequest {

@@ -70,8 +70,9 @@ absl::StatusOr<Written> Attempt(store::Store& store, const WriteRequest& request
   }
   const store::ChangeInfo info = MakeChangeInfo(request, *written);
   if (!ChangesAnything(written->counts)) {
-    const absl::Status kept =
-        info.request_id.empty() ? absl::OkStatus() : (*transaction)->CommitAnswer(info);
+    const absl::Status kept = info.request_id.empty() && !written->keeps
+                                  ? absl::OkStatus()
+                                  : (*transaction)->CommitAnswer(info);
     return kept.ok() ? std::move(written) : kept;
   }
   const auto committed = (*transaction)->Commit(info);

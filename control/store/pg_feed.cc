@@ -173,7 +173,7 @@ absl::StatusOr<std::vector<node::v1::Record>> PgStore::ReadSnapshotChunk(std::in
 }
 
 // What has had its time goes along: used-up join tokens, answers to requests after a day, events
-// after thirty.
+// and ended operations after thirty.
 absl::Status PgStore::Compact(std::chrono::system_clock::time_point deleted_before) {
   constexpr int kRowsAtOnce = 5000;
   for (int purged = kRowsAtOnce; purged == kRowsAtOnce;) {
@@ -189,7 +189,9 @@ absl::Status PgStore::Compact(std::chrono::system_clock::time_point deleted_befo
         fmt::format("BEGIN; SET LOCAL statement_timeout = {}; "
                     "DELETE FROM request WHERE answered_at < now() - interval '24 hours'; "
                     "DELETE FROM join_token WHERE expires_at < now(); "
-                    "DELETE FROM event WHERE happened_at < now() - interval '30 days'; COMMIT",
+                    "DELETE FROM event WHERE happened_at < now() - interval '30 days'; "
+                    "DELETE FROM operation WHERE state >= 3 "
+                    "AND updated_at < now() - interval '30 days'; COMMIT",
                     kLimit.count()),
         kLimit + std::chrono::seconds(5));
   });

@@ -1,5 +1,5 @@
 // The store on PostgreSQL: one class, its methods in a file per subject (pg_resources, pg_feed,
-// pg_nodes, pg_identity, pg_events).
+// pg_nodes, pg_identity, pg_events, pg_operations).
 #pragma once
 
 #include <concepts>
@@ -38,6 +38,10 @@ class PgStore final : public Store {
                                                          std::int64_t revision) override;
   absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
                                                           int limit) override;
+
+  absl::StatusOr<std::optional<StoredOperation>> FindOperation(std::int64_t uid) override;
+  absl::StatusOr<std::vector<StoredOperation>> ListOperations(const OperationQuery& query) override;
+  absl::StatusOr<std::optional<StoredOperation>> ClaimOperation() override;
 
   absl::StatusOr<FeedHead> GetHead() override;
   absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) override;

@@ -167,6 +167,20 @@ absl::StatusOr<std::vector<StoredResource>> PgTransaction::FindMany(
                    : rows.status();
 }
 
+absl::Status PgTransaction::Try(const std::function<absl::Status()>& work) {
+  absl::Status status = connection_->Execute("SAVEPOINT attempt");
+  if (!status.ok()) {
+    return status;
+  }
+  status = work();
+  if (status.ok()) {
+    return connection_->Execute("RELEASE SAVEPOINT attempt");
+  }
+  const absl::Status undone =
+      connection_->Execute("ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt");
+  return undone.ok() ? status : undone;
+}
+
 absl::StatusOr<CommittedChange> PgTransaction::Commit(const ChangeInfo& info) {
   if (!info.request_id.empty()) {
     if (auto forgotten = connection_->Query(kForgetOldRequests); !forgotten.ok()) {
@@ -208,6 +222,20 @@ absl::StatusOr<CommittedChange> PgTransaction::Commit(const ChangeInfo& info) {
 }
 
 absl::Status PgTransaction::CommitAnswer(const ChangeInfo& info) {
+  if (!info.request_id.empty()) {
+    if (absl::Status status = KeepAnswer(info); !status.ok()) {
+      return status;
+    }
+  }
+  open_ = false;
+  const absl::Status status = connection_->Execute("COMMIT");
+  if (!status.ok()) {
+    connection_.Discard();
+  }
+  return status;
+}
+
+absl::Status PgTransaction::KeepAnswer(const ChangeInfo& info) {
   if (auto forgotten = connection_->Query(kForgetOldRequests); !forgotten.ok()) {
     return forgotten.status();
   }
@@ -221,15 +249,7 @@ absl::Status PgTransaction::CommitAnswer(const ChangeInfo& info) {
   if (!kept.ok()) {
     return kept.status();
   }
-  if (kept->affected() == 0) {
-    return Conflict("the request id " + info.request_id);
-  }
-  open_ = false;
-  const absl::Status status = connection_->Execute("COMMIT");
-  if (!status.ok()) {
-    connection_.Discard();
-  }
-  return status;
+  return kept->affected() == 0 ? Conflict("the request id " + info.request_id) : absl::OkStatus();
 }
 
 // Inserting the same change row waits for a backend that may still be committing; what it then

@@ -29,6 +29,7 @@ class PgTransaction final : public Transaction {
                                                                      std::int64_t uid) override;
   absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) override;
+  absl::Status Try(const std::function<absl::Status()>& work) override;
   absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) override;
   absl::Status CommitAnswer(const ChangeInfo& info) override;
 
@@ -53,6 +54,11 @@ class PgTransaction final : public Transaction {
   absl::Status SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
                             std::string_view hash) override;
 
+  // ---- pg_operations.cc
+  absl::Status InsertOperation(const StoredOperation& operation) override;
+  absl::Status SaveOperation(const StoredOperation& operation) override;
+  absl::Status AskToCancel(std::int64_t uid, std::string_view by) override;
+
  private:
   // Why a row could not be inserted: what it would share is another row's.
   absl::Status FindTaken(const StoredResource& row);
@@ -68,6 +74,8 @@ class PgTransaction final : public Transaction {
                                                            std::string_view lock);
   // `locked` has the uid of a row, or nothing.
   absl::StatusOr<std::optional<StoredResource>> ReadLocked(int type, const Rows& locked);
+  // For a request that changed no resource.
+  absl::Status KeepAnswer(const ChangeInfo& info);
   // After COMMIT lost its connection: what became of it.
   absl::StatusOr<CommittedChange> ResolveCommit(CommittedChange change, const absl::Status& lost);
 

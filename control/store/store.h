@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/store/stored_operation.h"
 #include "croft/node/v1/feed.pb.h"
 #include "croft/v1/change.pb.h"
 #include "croft/v1/node.pb.h"
@@ -140,10 +141,19 @@ class Transaction {
   // deleted. already_exists when another token has it.
   virtual absl::Status SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
                                     std::string_view hash) = 0;
+  // What `work` wrote is undone where it fails; the transaction goes on. `work` may not nest
+  // another.
+  virtual absl::Status Try(const std::function<absl::Status()>& work) = 0;
+  virtual absl::Status InsertOperation(const StoredOperation& operation) = 0;
+  // How far it is now. A conflict when it has ended, or another instance has taken it up.
+  virtual absl::Status SaveOperation(const StoredOperation& operation) = 0;
+  // `by`: who, and why. Only the first counts, and none once it has ended.
+  virtual absl::Status AskToCancel(std::int64_t uid, std::string_view by) = 0;
   // The change row (revision, tag, who, ...), then COMMIT and NOTIFY. unknown when the outcome is
   // in doubt: look the request id up.
   virtual absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) = 0;
-  // Ends a transaction that wrote nothing: only the answer to its request id is kept.
+  // Ends a transaction that wrote no resource: what is kept is the answer to its request id, if it
+  // has one, and an operation's state.
   virtual absl::Status CommitAnswer(const ChangeInfo& info) = 0;
 };
 
@@ -281,6 +291,14 @@ class Store {
   virtual absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision,
                                                                   ResourceType type, int limit) = 0;
 
+  // ---- operations
+  virtual absl::StatusOr<std::optional<StoredOperation>> FindOperation(std::int64_t uid) = 0;
+  virtual absl::StatusOr<std::vector<StoredOperation>> ListOperations(
+      const OperationQuery& query) = 0;
+  // Takes up the one under way that has waited longest and that no other living instance has taken
+  // up; it may be this instance's already.
+  virtual absl::StatusOr<std::optional<StoredOperation>> ClaimOperation() = 0;
+
   // ---- feed
   virtual absl::StatusOr<FeedHead> GetHead() = 0;
   // Whether this database's history has that (epoch, revision, tag).
@@ -298,7 +316,8 @@ class Store {
                                                                           std::int64_t after_uid,
                                                                           int limit) = 0;
   // Purges what was deleted before the time and raises the floor to the newest of it. Changes and
-  // history stay: they are the audit. Answers to requests, join tokens and events go at their time.
+  // history stay: they are the audit. Answers to requests, join tokens, events and operations that
+  // have ended go at their time.
   virtual absl::Status Compact(std::chrono::system_clock::time_point deleted_before) = 0;
   // Blocks up to `timeout` for a NOTIFY of a change or of marks; true if one came, or may have been
   // missed. One caller.

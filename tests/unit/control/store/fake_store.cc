@@ -327,6 +327,7 @@ void FakeStore::Purge(const std::function<bool(const StoredResource&)>& is_old,
 
 absl::Status FakeStore::Compact(std::chrono::system_clock::time_point deleted_before) {
   Purge([&](const StoredResource& row) { return row.updated < deleted_before; }, 0);
+  PurgeOperations();
   return absl::OkStatus();
 }
 

@@ -42,6 +42,7 @@ class FakeStore final : public Store {
     std::map<std::pair<std::string, std::string>, KnownRequest> requests;
     std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>>
         token_hashes;  // uids of token and operator; 0 where unclaimed
+    std::map<std::int64_t, StoredOperation> operations;
     node::v1::Position position;
     std::int64_t compaction_floor = 0;
   };
@@ -85,6 +86,9 @@ class FakeStore final : public Store {
                                                          std::int64_t revision) override;
   absl::StatusOr<std::vector<StoredResource>> ListWritten(std::int64_t revision, ResourceType type,
                                                           int limit) override;
+  absl::StatusOr<std::optional<StoredOperation>> FindOperation(std::int64_t uid) override;
+  absl::StatusOr<std::vector<StoredOperation>> ListOperations(const OperationQuery& query) override;
+  absl::StatusOr<std::optional<StoredOperation>> ClaimOperation() override;
   absl::StatusOr<FeedHead> GetHead() override;
   absl::StatusOr<bool> KnowsPosition(const node::v1::Position& position) override;
   absl::StatusOr<node::v1::Position> ReadDelta(
@@ -124,6 +128,7 @@ class FakeStore final : public Store {
   static bool IsListed(const State& state, const StoredResource& row, const ListQuery& query);
   // Of the tombstones, and raises the floor.
   void Purge(const std::function<bool(const StoredResource&)>& is_old, std::int64_t floor);
+  void PurgeOperations();
   // The current state, or unavailable.
   absl::StatusOr<std::shared_ptr<const State>> Current();
   std::uint64_t DrawId();

@@ -280,9 +280,14 @@ absl::Status FakeTransaction::Undelete(const StoredResource& row) {
 
 absl::Status FakeTransaction::CommitAnswer(const ChangeInfo& info) {
   const std::lock_guard lock(store_.mutex_);
-  auto state = std::make_shared<State>(*store_.state_);
+  auto replayed = Replay(store_.state_);
+  if (!replayed.ok()) {
+    return replayed.status();
+  }
+  auto state = std::make_shared<State>(*std::move(replayed));
   const KnownRequest known{info.request_fingerprint, info.answer, info.counts, 0};
-  if (!state->requests.emplace(std::pair(info.who, info.request_id), known).second) {
+  if (!info.request_id.empty() &&
+      !state->requests.emplace(std::pair(info.who, info.request_id), known).second) {
     return Conflict("the request id " + info.request_id);
   }
   store_.state_ = std::move(state);

@@ -40,6 +40,10 @@ class FakeTransaction final : public Transaction {
                              const std::vector<std::string>& resource_names) override;
   absl::Status SetTokenHash(std::int64_t token_uid, std::int64_t operator_uid,
                             std::string_view hash) override;
+  absl::Status Try(const std::function<absl::Status()>& work) override;
+  absl::Status InsertOperation(const StoredOperation& operation) override;
+  absl::Status SaveOperation(const StoredOperation& operation) override;
+  absl::Status AskToCancel(std::int64_t uid, std::string_view by) override;
   absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) override;
   absl::Status CommitAnswer(const ChangeInfo& info) override;
 
