@@ -101,7 +101,7 @@ absl::StatusOr<domain::Caller> Worker::FindRights(const StoredOperation& operati
   if (!token.ok()) {
     return token.status();
   }
-  if (!token->has_value() || (*token)->deleted) {
+  if (!token->has_value()) {
     return Error(absl::StatusCode::kUnauthenticated,
                  "the token it was started with was revoked meanwhile; what is committed stays");
   }
@@ -114,7 +114,7 @@ absl::StatusOr<domain::Caller> Worker::FindRights(const StoredOperation& operati
   if (!owner.ok()) {
     return owner.status();
   }
-  if (!owner->has_value() || (*owner)->deleted) {
+  if (!owner->has_value()) {
     return Error(absl::StatusCode::kUnauthenticated,
                  "operator {}, who started it, was deleted meanwhile; what is committed stays",
                  operation.shown.who());
