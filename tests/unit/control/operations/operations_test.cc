@@ -295,9 +295,9 @@ TEST_F(OperationsTest, WorksWithTheGrantsOfEachMoment) {
   const v1::Operation ended = RunToEnd(name);
   EXPECT_EQ(ended.failed(), 3);
   EXPECT_THAT(ended.errors(0).reason(), HasSubstr("role OPERATOR"));
+  caller_ = admin;
   caller_ = Login("stranger", "acme:ADMINISTRATOR");
   EXPECT_EQ(Start(Relabel(0), false, {.validate_only = true})->total(), 0);
-  caller_ = admin;
 }
 
 TEST_F(OperationsTest, ExistForWhoMayReadTheirOrganization) {
@@ -314,7 +314,8 @@ TEST_F(OperationsTest, ExistForWhoMayReadTheirOrganization) {
   const std::string of_acme = StartName(Relabel(0));
   const auto names = [&](const Caller& caller) {
     std::vector<std::string> listed;
-    for (const v1::Operation& one : operations_.List(caller, {})->operations()) {
+    const auto response = operations_.List(caller, {}).value();
+    for (const v1::Operation& one : response.operations()) {
       listed.push_back(one.name());
     }
     return listed;

@@ -197,11 +197,12 @@ TEST(OperationsOfSeveralInstances, AreTakenOverWhenTheInstanceIsGone) {
   StoredOperation operation;
   operation.organization_uid = estate.root;
   operation.shown.set_state(v1::Operation::QUEUED);
-  const auto transaction = first->Begin().value();
-  operation.uid = transaction->NextUid(ResourceType::kSite).value();
-  ASSERT_TRUE(transaction->InsertOperation(operation).ok());
-  ASSERT_TRUE(transaction->CommitAnswer({}).ok());
-
+  {
+    const auto transaction = first->Begin().value();
+    operation.uid = transaction->NextUid(ResourceType::kSite).value();
+    ASSERT_TRUE(transaction->InsertOperation(operation).ok());
+    ASSERT_TRUE(transaction->CommitAnswer({}).ok());
+  }
   operation = first->ClaimOperation().value().value();
   EXPECT_FALSE(second->ClaimOperation().value().has_value());
   first.reset();
