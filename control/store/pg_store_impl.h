@@ -1,5 +1,6 @@
 // The store on PostgreSQL: one class, its methods in a file per subject (pg_resources, pg_feed,
-// pg_nodes, pg_identity, pg_events, pg_operations).
+// pg_nodes, pg_identity, pg_events, pg_operations, pg_counters,
+// pg_counter_rollup).
 #pragma once
 
 #include <concepts>
@@ -70,6 +71,11 @@ class PgStore final : public Store {
 
   absl::Status InsertEvents(const std::vector<v1::Event>& events) override;
   absl::StatusOr<std::vector<v1::Event>> ListEvents(const EventQuery& query) override;
+
+  absl::Status WriteCounters(const CounterStep& step) override;
+  absl::StatusOr<std::vector<HistoryPoint>> ReadCounterHistory(const HistoryQuery& query) override;
+  absl::StatusOr<bool> TendCounterHistory(std::int64_t now,
+                                          const HistoryRetention& retention) override;
 
  private:
   // Runs `work` on a connection. Repeats it once when the connection was lost, and a few times when

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/store/counter_history.h"
 #include "control/store/stored_operation.h"
 #include "croft/node/v1/feed.pb.h"
 #include "croft/v1/change.pb.h"
@@ -350,6 +351,16 @@ class Store {
   // ---- events
   virtual absl::Status InsertEvents(const std::vector<v1::Event>& events) = 0;
   virtual absl::StatusOr<std::vector<v1::Event>> ListEvents(const EventQuery& query) = 0;
+
+  // ---- counter history
+  virtual absl::Status WriteCounters(const CounterStep& step) = 0;
+  // Ascending; only steps in which a node was heard from (that node, or one of the farm).
+  virtual absl::StatusOr<std::vector<HistoryPoint>> ReadCounterHistory(
+      const HistoryQuery& query) = 0;
+  // One bounded round of making longer steps and of dropping what is older than it is kept. True
+  // when there is more to do.
+  virtual absl::StatusOr<bool> TendCounterHistory(std::int64_t now,
+                                                  const HistoryRetention& retention) = 0;
 };
 
 }  // namespace croft::control::store

@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "control/private_database": ["proto/base"],
     "control/feed": CONTRACT + ["control/store/store.h"],
     "control/identity": CONTRACT + ["control/store/store.h"],
-    "control/reports": CONTRACT + ["control/store/store.h"],
+    "control/reports": CONTRACT + ["control/store/store.h", "control/store/counter_history.h"],
     "control/operations": CONTRACT + ["control/domain", "control/store/store.h"],
     "control/api": CONTRACT + ["control/domain", "control/feed", "control/identity", "control/operations", "control/reports", "control/store/store.h"],
     "control/gateway": CONTRACT + ["control/api", "control/domain", "control/identity", "proto/comments"],

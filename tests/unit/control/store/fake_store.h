@@ -4,6 +4,7 @@
 // other's row lock, the later commit is aborted.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -113,9 +114,22 @@ class FakeStore final : public Store {
                                                 std::string_view value) override;
   absl::Status InsertEvents(const std::vector<v1::Event>& events) override;
   absl::StatusOr<std::vector<v1::Event>> ListEvents(const EventQuery& query) override;
+  absl::Status WriteCounters(const CounterStep& step) override;
+  absl::StatusOr<std::vector<HistoryPoint>> ReadCounterHistory(const HistoryQuery& query) override;
+  absl::StatusOr<bool> TendCounterHistory(std::int64_t now,
+                                          const HistoryRetention& retention) override;
 
  private:
   friend class FakeTransaction;
+
+  // One row of counter history: what it is of, and the part of its step it came in.
+  struct CounterKey {
+    std::int64_t at = 0;
+    contract::counters::InstanceType type = contract::counters::InstanceType::kNode;
+    std::int64_t uid = 0, node_uid = 0, id = 0;
+
+    auto operator<=>(const CounterKey&) const = default;
+  };
 
   struct JoinToken {
     std::string node;
@@ -151,6 +165,8 @@ class FakeStore final : public Store {
   std::map<std::string, JoinToken, std::less<>> join_tokens_;
   std::map<std::string, std::string, std::less<>> secrets_;
   std::vector<v1::Event> events_;
+  std::map<CounterKey, std::vector<std::int64_t>> counters_;
+  std::array<std::int64_t, kHistorySteps.size()> counters_from_{};  // what is older is dropped
 };
 
 }  // namespace croft::control::store
