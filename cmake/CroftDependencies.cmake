@@ -37,6 +37,7 @@ croft_pkg(nghttp2 libnghttp2 libnghttp2-dev)
 croft_pkg(idn2 libidn2 libidn2-dev)
 croft_pkg(icu icu-uc libicu-dev)
 croft_pkg(cap libcap libcap-dev)
+croft_pkg(prometheus prometheus-cpp-core prometheus-cpp-dev)
 
 if(CROFT_GRPC)
   find_package(gRPC CONFIG QUIET)

@@ -18,13 +18,17 @@
 #include "control/identity/authority.h"
 #include "control/identity/file.h"
 #include "control/identity/operator_access.h"
+#include "control/metrics/control_page.h"
 #include "control/operations/operations.h"
 #include "control/operations/runner.h"
 #include "control/operations/waits.h"
+#include "control/reports/history_writer.h"
 #include "control/reports/reports.h"
 #include "control/store/pg_store.h"
 #include "proto/base/clock.h"
+#include "proto/base/error.h"
 #include "proto/base/log.h"
+#include "proto/metrics/metrics_page.h"
 
 namespace croft::control {
 namespace {
@@ -59,10 +63,30 @@ absl::Status Announce(const Settings& settings, const identity::KeepToken& keep_
   return status;
 }
 
+// Of the whole estate, hence for those who see all of it.
+absl::Status MayReadMetrics(const domain::Caller& caller) {
+  return domain::Access::MayReadInfrastructure(caller, contract::ResourceType::kNode)
+             ? absl::OkStatus()
+             : Error(absl::StatusCode::kPermissionDenied,
+                     "metrics are of the whole estate: they take a token with VIEWER of "
+                     "organizations/root");
+}
+
+gateway::Page MetricsPage(const Settings& settings, const metrics::Sources& sources) {
+  gateway::Page page = {.path = "/metrics",
+                        .content_type = croft::metrics::kContentType,
+                        .make = [sources] { return metrics::MakeControlPage(sources); },
+                        .blocks = true};
+  if (!settings.metrics_for_everyone) {
+    page.may_read = MayReadMetrics;
+  }
+  return page;
+}
+
 // Null when there is to be none.
 absl::StatusOr<std::unique_ptr<gateway::Gateway>> StartGateway(
     const Settings& settings, const identity::CertifiedKey& certificate,
-    const api::Services& services) {
+    const api::Services& services, gateway::Page metrics) {
   const auto where = SplitHostPort(settings.json_listen);
   if (!where.has_value()) {
     return nullptr;
@@ -70,13 +94,12 @@ absl::StatusOr<std::unique_ptr<gateway::Gateway>> StartGateway(
   auto started = gateway::Gateway::Start({.host = where->host,
                                           .port = std::stoi(where->port),
                                           .certificate = certificate,
-                                          .pages = {}},
+                                          .pages = {std::move(metrics)}},
                                          services);
   if (!started.ok()) {
     return started.status();
   }
-  const std::string address =
-      OperatorAddress(settings, settings.json_listen, (*started)->port());
+  const std::string address = OperatorAddress(settings, settings.json_listen, (*started)->port());
   const absl::Status status =
       identity::WriteFile(settings.data_dir + "/json-listen", address + "\n", 0644);
   if (!status.ok()) {
@@ -100,13 +123,15 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
   if (!certificate.ok()) {
     return certificate.status();
   }
-  reports::Reports reports(store, clock);
+  reports::Reports reports(store, clock, settings.history);
+  reports::HistoryWriter history(store, reports, clock, settings.history);
   const auto feed = feed::MakeFeed(
       store, clock, feed::FeedOptions(),
       [&reports](const feed::NodeIdentity& node, const node::v1::NodeMessage& message) {
         reports.OnReport({.node_uid = node.node_uid, .node = node.node, .farm_uid = node.farm_uid},
                          message);
       });
+  const reports::HistoryThread history_thread(history);
   const feed::FeedThreads threads(*feed, store);
   operations::Operations operations(store, resources.access());
   operations::Waits operation_waits(store, clock);
@@ -129,14 +154,19 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
                                   .streams = streams,
                                   .live_streams = live_streams,
                                   .feed = *feed};
-  const auto server = api::Server::Start({.address = settings.listen,
-                                          .certificate = *certificate,
-                                          .ca = authority->certificate()},
-                                         services);
+  const auto server = api::Server::Start(
+      {.address = settings.listen, .certificate = *certificate, .ca = authority->certificate()},
+      services);
   if (!server.ok()) {
     return server.status();
   }
-  const auto json_gateway = StartGateway(settings, *certificate, services);
+  const metrics::Sources sources = {.store = store,
+                                    .reports = reports,
+                                    .executor = executor,
+                                    .clock = clock,
+                                    .sites_max = static_cast<std::size_t>(settings.metrics_sites)};
+  const auto json_gateway =
+      StartGateway(settings, *certificate, services, MetricsPage(settings, sources));
   if (!json_gateway.ok()) {
     return json_gateway.status();
   }

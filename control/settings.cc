@@ -2,7 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <map>
+
+#include "proto/contract/field_path.h"
 
 namespace croft::control {
 namespace {
@@ -47,6 +50,46 @@ std::string IsHostPort(const std::string& text) {
 std::string DefaultJsonListen(const std::string& listen) {
   const bool any_port = std::stoi(SplitHostPort(listen)->port) == 0;
   return Bracketed(HostOf(listen)) + (any_port ? ":0" : ":7480");
+}
+
+struct Kept {
+  const char* name;
+  const char* help;
+  std::chrono::milliseconds least;
+};
+
+// `least`: a step must be there until longer ones are made of it, whatever comes late.
+void AddKept(CLI::App& app, const Kept& kept, std::chrono::seconds& time) {
+  const auto check = [least = kept.least](const std::string& text) {
+    const auto parsed = contract::ParseQuantity(text, v1::MILLISECONDS);
+    return !parsed.ok() ? std::string(parsed.status().message())
+           : *parsed < least.count()
+               ? text + " is less than " + contract::FormatQuantity(least.count(), v1::MILLISECONDS)
+               : std::string();
+  };
+  const auto set = [&time](const std::string& text) {
+    time = std::chrono::seconds(contract::ParseQuantity(text, v1::MILLISECONDS).value_or(0) / 1000);
+  };
+  app.add_option_function<std::string>(kept.name, set, kept.help)->type_name("TIME")->check(check);
+}
+
+void AddReportOptions(CLI::App& app, Settings& settings) {
+  using std::chrono::hours;
+  AddKept(app, {"--keep-10s", "How long counter history has steps of 10 s; default 6h", hours(2)},
+          settings.history.keep[0]);
+  AddKept(app, {"--keep-1m", "How long it has steps of a minute; default 14d", hours(2 * 24)},
+          settings.history.keep[1]);
+  AddKept(app, {"--keep-1h", "How long it has steps of an hour; default 730d", hours(24)},
+          settings.history.keep[2]);
+  app.add_option("--metrics-sites", settings.metrics_sites,
+                 "Busiest sites, and pools, with metrics of their own at the JSON gateway's "
+                 "/metrics; 0 for none")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000));
+  app.add_flag("--metrics-without-token", settings.metrics_for_everyone,
+               "Gives /metrics to everyone; otherwise it takes the bearer token of an operator "
+               "with VIEWER of organizations/root");
 }
 
 void AddOptions(CLI::App& app, Settings& settings) {
@@ -96,6 +139,7 @@ std::optional<Settings> ParseSettings(int argc, const char* const* argv, int& ex
   app.get_formatter()->column_width(30);
   Settings settings;
   AddOptions(app, settings);
+  AddReportOptions(app, settings);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "control/store/counter_history.h"
 #include "proto/base/log.h"
 
 namespace croft::control {
@@ -26,6 +27,12 @@ struct Settings {
   std::string database_url;
   // Key-encryption key, the same for every instance on one database; default DATA_DIR/key.
   std::string key_file;
+  // How long steps of counter history are kept, by their length.
+  store::HistoryRetention history;
+  // Sites that have metrics of their own at GET /metrics: the busiest ones.
+  int metrics_sites = 50;
+  // GET /metrics needs no token.
+  bool metrics_for_everyone = false;
   // Identity control drops to when started by root; 0 stays root.
   uid_t run_as = 57000;
   log::Level log_level = log::Level::kInfo;

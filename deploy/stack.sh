@@ -83,9 +83,10 @@ prepare_node() {
   fi
 }
 
-# start_node INDEX DIR
+# start_node INDEX DIR; $launcher_options are passed on.
 start_node() {
-  "$bin/croft-launcher" --data-dir "$2" --identity-range "$identity_first-$((identity_first + 999))" >> "$2.log" 2>&1 &
+  # shellcheck disable=SC2086
+  "$bin/croft-launcher" --data-dir "$2" --identity-range "$identity_first-$((identity_first + 999))" ${launcher_options:-} >> "$2.log" 2>&1 &
   node_pids[$1]=$!
 }
 

@@ -58,6 +58,15 @@ void AddReportMethods(store::Store& store, domain::Access& access, reports::Repo
                                   const v1::ListEventsRequest& request) {
         return ListEvents(reports, Visibility(store, access, caller), request);
       });
+  methods.AddCustom<v1::ListCounterHistoryRequest>(
+      "croft.v1.ReportService.ListCounterHistory", Access::kOperator,
+      [&reports, &access](const domain::Caller& caller,
+                          const v1::ListCounterHistoryRequest& request) {
+        return reports.ListCounterHistory(
+            request, MakeMayRead(access, caller), [&caller](store::ResourceType type) {
+              return domain::Access::VisibleOrganizations(caller, type);
+            });
+      });
 }
 
 }  // namespace croft::control::api

@@ -21,10 +21,20 @@ DbExecutor::~DbExecutor() {
   }
 }
 
+DbExecutor::Load DbExecutor::load() const {
+  const std::lock_guard lock(mutex_);
+  return {.queued = queue_.size(),
+          .queued_max = queued_max_,
+          .running = running_,
+          .threads = threads_.size(),
+          .refused = refused_};
+}
+
 bool DbExecutor::TryPush(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     if (queue_.size() >= queued_max_) {
+      ++refused_;
       return false;
     }
     queue_.push_back(std::move(work));
@@ -45,8 +55,11 @@ void DbExecutor::Run(const std::stop_token& stop) {
       }
       work = std::move(queue_.front());
       queue_.pop_front();
+      ++running_;
     }
     work();
+    const std::lock_guard lock(mutex_);
+    --running_;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -24,6 +25,12 @@ class DbExecutor {
   // Runs what is queued, then ends.
   ~DbExecutor();
 
+  struct Load {
+    std::size_t queued = 0, queued_max = 0;
+    std::size_t running = 0, threads = 0;
+    std::uint64_t refused = 0;  // since the start, because the queue was full
+  };
+  Load load() const;
   // False, and `work` is not run, when the queue is full.
   [[nodiscard]] bool TryPush(std::function<void()> work);
 
@@ -32,8 +39,10 @@ class DbExecutor {
 
   const std::size_t queued_max_;
 
-  std::mutex mutex_;  // protects queue_
+  mutable std::mutex mutex_;  // protects the three below
   std::deque<std::function<void()>> queue_;
+  std::size_t running_ = 0;
+  std::uint64_t refused_ = 0;
   std::condition_variable_any filled_;
 
   std::vector<std::jthread> threads_;  // last: they use all above

@@ -86,7 +86,8 @@ struct FeedOptions {
 bool IsConnected(const store::NodeMarks& marks, std::chrono::system_clock::time_point now,
                  std::chrono::milliseconds heartbeat_interval = FeedOptions().heartbeat_interval);
 
-// `on_report` receives counters and events of nodes (reports/).
+// `on_report` receives whatever nodes say, for the counters and events in it, and as a sign of life
+// (reports/).
 using ReportSink = std::function<void(const NodeIdentity&, const node::v1::NodeMessage&)>;
 std::unique_ptr<Feed> MakeFeed(store::Store& store, const Clock& clock, const FeedOptions& options,
                                ReportSink on_report);

@@ -193,13 +193,12 @@ void FeedLoop::Take(MessageReceived& event) {
       break;
     case Kind::kCounters:
     case Kind::kEvent:
-      if (on_report_) {
-        on_report_(session.node, event.message);
-      }
-      break;
     case Kind::kHeartbeat:
     case Kind::MESSAGE_NOT_SET:
       break;
+  }
+  if (on_report_) {
+    on_report_(session.node, event.message);
   }
 }
 

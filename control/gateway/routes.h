@@ -17,12 +17,14 @@
 
 namespace croft::control::gateway {
 
-// Answers GET at a path of its own, without a token.
+// Answers GET at a path of its own.
 struct Page {
   std::string path;  // "/metrics"
   std::string content_type;
   std::function<absl::StatusOr<std::string>()> make;
   bool blocks = false;  // on the store: it is made on the executor then
+  // Whether an operator may have it; null: it is for everyone, without a token. With it, it blocks.
+  std::function<absl::Status(const domain::Caller&)> may_read = nullptr;
 };
 
 // Exactly one is there.

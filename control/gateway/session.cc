@@ -45,7 +45,10 @@ asio::awaitable<std::optional<HttpAnswer>> Answer(std::shared_ptr<Connection> co
     co_return answer;
   }
   if (route.page != nullptr) {
-    HttpAnswer answer = co_await MakePage(environment, *connection, *route.page);
+    api::Credentials credentials;
+    credentials.authorization = View(body.request()[http::field::authorization]);
+    HttpAnswer answer =
+        co_await MakePage(environment, *connection, *route.page, std::move(credentials));
     co_return answer;
   }
   Exchange exchange{

@@ -73,6 +73,15 @@ HttpAnswer AnswerWith(const Page& page) {
                    : ErrorAnswer(text.status());
 }
 
+absl::Status CheckReader(const Page& page, api::Authorizer& authorizer,
+                         const api::Credentials& credentials) {
+  if (page.may_read == nullptr) {
+    return absl::OkStatus();
+  }
+  const auto caller = authorizer.GetOperator(credentials);
+  return caller.ok() ? page.may_read(*caller) : caller.status();
+}
+
 using Work = std::function<void(const std::shared_ptr<AnswerInbox>& inbox)>;
 
 // Runs the work on the executor and awaits the answer.
@@ -133,11 +142,15 @@ asio::awaitable<HttpAnswer> CallUnary(const Exchange& exchange, const api::Metho
 }
 
 asio::awaitable<HttpAnswer> MakePage(const Environment& environment, Connection& connection,
-                                     const Page& page) {
-  if (!page.blocks) {
+                                     const Page& page, api::Credentials credentials) {
+  if (!page.blocks && page.may_read == nullptr) {
     co_return AnswerWith(page);
   }
-  Work work = [&page](const std::shared_ptr<AnswerInbox>& inbox) { inbox->Push(AnswerWith(page)); };
+  Work work = [&page, &authorizer = environment.services.authorizer,
+               credentials = std::move(credentials)](const std::shared_ptr<AnswerInbox>& inbox) {
+    const absl::Status may = CheckReader(page, authorizer, credentials);
+    inbox->Push(may.ok() ? AnswerWith(page) : ErrorAnswer(may));
+  };
   HttpAnswer answer = co_await Await(environment, connection, Deadline::max(), std::move(work));
   co_return answer;
 }

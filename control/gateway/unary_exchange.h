@@ -14,6 +14,6 @@ boost::asio::awaitable<HttpAnswer> CallUnary(const Exchange& exchange, const api
 
 // What a page says, made on the executor when it blocks.
 boost::asio::awaitable<HttpAnswer> MakePage(const Environment& environment, Connection& connection,
-                                            const Page& page);
+                                            const Page& page, api::Credentials credentials);
 
 }  // namespace croft::control::gateway

@@ -1,6 +1,8 @@
 // Control's account of what nodes count. A report carries values cumulative since its source's boot
 // id; the book adds differences, so that a lost or repeated report never counts twice. Gauges are
-// replaced, and summed over sources of nodes that are live. No I/O; thread-safe.
+// replaced, and summed over sources of nodes that are live. What it adds also goes into the steps
+// of counter history, except what a node tells first on a stream: that was counted before, and may
+// be in the steps of another control. No I/O; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/reports/step_counts.h"
 #include "croft/node/v1/feed.pb.h"
 #include "proto/base/clock.h"
 #include "proto/base/guarded.h"
@@ -63,8 +66,20 @@ class CounterBook {
  public:
   explicit CounterBook(const Clock& clock) : clock_(clock) {}
 
+  // A stream has begun: every source will tell all it has, then comes an empty report.
+  void BeginStream(const Reporter& node);
+  // Anything was heard from the node.
+  void Hear(const Reporter& node);
   void Add(const Reporter& node, const node::v1::CounterReport& report);
+  // Steps of counter history; see StepCounts.
+  std::vector<store::CounterStep> TakeSteps(bool all);
   std::map<Instance, Counts> Read(const CountQuery& query);
+  // The busiest sites or pools of late, with their values over all nodes.
+  std::vector<std::pair<std::int64_t, std::vector<std::int64_t>>> ReadBusiest(InstanceType type,
+                                                                              std::size_t limit);
+  // By node; see NodeSums.
+  std::map<std::int64_t, NodeSums> ReadSums();
+  std::uint64_t history_rows_lost();
 
  private:
   using Monotonic = std::chrono::steady_clock::time_point;
@@ -73,27 +88,42 @@ class CounterBook {
     std::vector<std::int64_t> added;  // by the last report
     Monotonic at;
     std::chrono::duration<double> interval{0};  // 0: no rate known
+    std::uint64_t stream = 0;                   // on which it was last told
   };
   struct Source {
     std::uint64_t boot_id = 0;
+    std::uint64_t stream = 0;
     std::optional<Monotonic> at;
     std::map<Instance, Reported> instances;
   };
   struct Node {
+    std::int64_t uid = 0;
     std::int64_t farm_uid = 0;
+    std::uint64_t stream = 0;  // counts them
+    bool telling_all = false;  // what it had counted before this stream
     std::map<std::string, Source> sources;
     std::map<Instance, std::vector<std::int64_t>> totals;  // without gauges
   };
-  using Nodes = std::map<std::int64_t, Node>;
+  struct Book {
+    std::map<std::int64_t, Node> nodes;
+    StepCounts steps;
+  };
 
-  static Source& SourceOf(Node& node, const std::string& name);
-  static void AddInstance(const Instance& instance, const node::v1::CounterInstance& values,
-                          const Reported& stamp, std::pair<Source&, Node&> place);
+  Node& NodeOf(const Reporter& node, Book& book) const;
+  static Source& SourceOf(Node& node, StepCounts& steps, const std::string& name);
+  // Its gauges count no longer.
+  static void EndGauges(const Node& node, Source& source, StepCounts& steps);
+  static void OnAllTold(Node& node, StepCounts& steps);
+  // Returns what changed: growth, and differences of gauges.
+  static std::vector<std::int64_t> AddInstance(const Instance& instance,
+                                               const node::v1::CounterInstance& values,
+                                               const Reported& stamp,
+                                               std::pair<Source&, Node&> place);
   static void ReadNode(const Node& node, std::pair<const CountQuery&, Monotonic> asked, bool live,
                        std::map<Instance, Counts>& counts);
 
   const Clock& clock_;
-  Guarded<Nodes> nodes_;
+  Guarded<Book> book_;
 };
 
 }  // namespace croft::control::reports

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "control/reports/instance_types.h"
 #include "proto/base/error.h"
 
 namespace croft::control::reports {
@@ -15,40 +16,11 @@ namespace {
 
 using contract::counters::Catalogue;
 using contract::counters::CounterFacts;
-using contract::counters::NameOf;
 
 constexpr std::string_view kWorkersCollection = "/workers/";
-constexpr std::string_view kTopCounter = "requests_total";
 constexpr int kTopDefault = 20;
 constexpr int kPageDefault = 100;
 constexpr int kPageMax = 1000;
-
-absl::StatusOr<InstanceType> ParseType(const std::string& name) {
-  for (const InstanceType type : {InstanceType::kNode, InstanceType::kSite, InstanceType::kPool,
-                                  InstanceType::kWorker, InstanceType::kStore}) {
-    if (NameOf(type) == name) {
-      return type;
-    }
-  }
-  return Error(absl::StatusCode::kInvalidArgument,
-               "type \"{}\" has no counters; use node, site, pool, worker or store", name);
-}
-
-// The resource type whose uid an instance of the type carries; a worker's is its node.
-store::ResourceType ResourceOf(InstanceType type) {
-  switch (type) {
-    case InstanceType::kSite:
-      return store::ResourceType::kSite;
-    case InstanceType::kPool:
-      return store::ResourceType::kPool;
-    case InstanceType::kStore:
-      return store::ResourceType::kStore;
-    case InstanceType::kNode:
-    case InstanceType::kWorker:
-      break;
-  }
-  return store::ResourceType::kNode;
-}
 
 std::int64_t ResourceUid(const Instance& instance) {
   return instance.type == InstanceType::kWorker ? instance.node_uid : instance.uid;
@@ -80,13 +52,25 @@ absl::StatusOr<std::int64_t> ParseToken(const std::string& token) {
 
 }  // namespace
 
-Reports::Reports(store::Store& store, const Clock& clock)
-    : store_(store), names_(store, clock), book_(clock), events_(store, names_) {}
+Reports::Reports(store::Store& store, const Clock& clock, store::HistoryRetention retention)
+    : store_(store),
+      clock_(clock),
+      retention_(retention),
+      names_(store, clock),
+      book_(clock),
+      events_(store, names_) {}
 
 void Reports::OnReport(const Reporter& node, const node::v1::NodeMessage& message) {
   if (message.has_counters()) {
     book_.Add(node, message.counters());
-  } else if (message.has_event()) {
+    return;
+  }
+  if (message.has_hello()) {
+    book_.BeginStream(node);
+    return;
+  }
+  book_.Hear(node);
+  if (message.has_event()) {
     events_.PushOrDrop(node, message.event());
   }
 }

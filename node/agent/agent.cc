@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "node/agent/control_transport.h"
+#include "node/agent/node_page.h"
 #include "proto/base/log.h"
 
 namespace croft::node::agent {
@@ -83,7 +84,32 @@ Agent::Agent(OnlyByCreate, boost::asio::io_context& loop, const Clock& clock, Op
                 .own_directory = options_.data_directory},
                ReplicaCallbacks()) {}
 
-Agent::~Agent() { session_.Stop(); }
+Agent::~Agent() {
+  session_.Stop();
+  if (metrics_ != nullptr) {
+    metrics_->Stop();
+  }
+}
+
+void Agent::StartMetrics() {
+  if (options_.metrics_listen.empty()) {
+    return;
+  }
+  auto started = MetricsServer::Start(loop_, options_.metrics_listen, [this] {
+    return MakeNodePage({.counters = collector_,
+                         .reader = reader_.get(),
+                         .node = identity_.has_value() ? identity_->node : "",
+                         .connected = session_.connected(),
+                         .applied_revision = marks_.applied_revision(),
+                         .serving_revision = marks_.serving_revision(),
+                         .problem = !marks_.problem().empty()});
+  });
+  if (started.ok()) {
+    metrics_ = *std::move(started);
+  } else {
+    log::Error("agent", "there are no metrics", {{"err", std::string(started.status().message())}});
+  }
+}
 
 ListenerSupervisor::Options Agent::ListenerOptions() const {
   const v1::HealthUrl& health = options_.config.health();
@@ -140,6 +166,7 @@ ReplicaThread::Callbacks Agent::ReplicaCallbacks() {
 
 void Agent::Start() {
   LoadIdentity();
+  StartMetrics();
   replica_.Open();
   launcher_.GetInventory([this](absl::StatusOr<Inventory> inventory) {
     if (inventory.ok()) {

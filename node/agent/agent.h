@@ -22,6 +22,7 @@
 #include "node/agent/identity.h"
 #include "node/agent/launcher_client.h"
 #include "node/agent/listener_supervisor.h"
+#include "node/agent/metrics_server.h"
 #include "node/agent/pool_supervisor.h"
 #include "node/agent/replica_thread.h"
 #include "node/counters/counter_memory.h"
@@ -36,6 +37,7 @@ class Agent {
     std::string data_directory;
     std::string version;
     v1::NodeConfig config;
+    std::string metrics_listen;  // IP:PORT of GET /metrics; "": none
   };
   // The machine's addresses and failed reads are looked at again this often.
   static constexpr std::chrono::milliseconds kRecheckInterval{30'000};
@@ -65,6 +67,8 @@ class Agent {
   ListenerSupervisor::Options ListenerOptions() const;
 
   void LoadIdentity();
+  // That it fails hurts nothing else.
+  void StartMetrics();
   void OnInventory(Inventory inventory);
   void OnReplicaOpened(const std::string& path, const v1::Position& position);
   // Once both the inventory and the replica are there.
@@ -109,6 +113,7 @@ class Agent {
   bool setting_aside_ = false;
   v1::Position position_;
   v1::Marks marks_;
+  std::shared_ptr<MetricsServer> metrics_;
   std::int64_t served_revision_ = 0;  // by the listener; told once the endpoints are settled
 
   // Last, so that its thread ends first.

@@ -32,8 +32,15 @@ class CounterCollector {
 
   // A new stream: control knows nothing of what was sent on the one before.
   void ForgetReported();
-  // One round over all sources: what changed, as reports of bounded size.
+  // One round over all sources: what changed, as reports of bounded size. The first round on a
+  // stream ends with an empty report, without a source: what comes later was not counted before it.
   std::vector<v1::CounterReport> Collect();
+
+  // Over all instances and sources, ended ones included, whose gauges count no longer.
+  std::vector<std::int64_t> Sum(counters::InstanceType type) const;
+  // By uid, over the sources that are there.
+  std::map<std::int64_t, std::vector<std::int64_t>> SumByInstance(
+      counters::InstanceType type) const;
 
  private:
   struct RowKey {
@@ -51,9 +58,13 @@ class CounterCollector {
     // Hash of the values last reported.
     std::unordered_map<RowKey, std::size_t, RowKeyHash> reported;
   };
+  // What it counted stays in the sums.
+  void KeepSums(const Source& source);
   static void CollectSource(Source& source, std::vector<v1::CounterReport>& reports);
 
   std::vector<Source> sources_;
+  std::map<counters::InstanceType, std::vector<std::int64_t>> ended_;
+  bool all_due_ = false;
 };
 
 }  // namespace croft::node::agent

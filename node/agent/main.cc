@@ -1,5 +1,5 @@
-// croft-agent --data-dir=DIR: started by croft-launcher, with the launcher's channel as
-// descriptor 3.
+// croft-agent --data-dir=DIR [--metrics-listen=IP:PORT]: started by croft-launcher, with the
+// launcher's channel as descriptor 3.
 
 #include <signal.h>
 
@@ -24,16 +24,30 @@ using croft::node::agent::Agent;
 constexpr char kVersion[] = CROFT_VERSION;
 constexpr int kExitUsage = 2;
 
-std::optional<std::string> ParseDataDirectory(int argc, char** argv) {
-  constexpr std::string_view kFlag = "--data-dir=";
-  if (argc != 2 || !std::string_view(argv[1]).starts_with(kFlag)) {
-    return std::nullopt;
+struct Arguments {
+  std::string data_directory;
+  std::string metrics_listen;
+};
+
+std::optional<Arguments> ParseArguments(int argc, char** argv) {
+  constexpr std::string_view kDataDirectory = "--data-dir=";
+  constexpr std::string_view kMetricsListen = "--metrics-listen=";
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(kDataDirectory)) {
+      arguments.data_directory = argument.substr(kDataDirectory.size());
+    } else if (argument.starts_with(kMetricsListen)) {
+      arguments.metrics_listen = argument.substr(kMetricsListen.size());
+    } else {
+      return std::nullopt;
+    }
   }
-  return std::string(argv[1] + kFlag.size());
+  return arguments.data_directory.empty() ? std::nullopt : std::optional(arguments);
 }
 
-int Run(const std::string& data_directory) {
-  auto config = croft::node::agent::ReadNodeConfig(data_directory + "/node.yaml");
+int Run(const Arguments& arguments) {
+  auto config = croft::node::agent::ReadNodeConfig(arguments.data_directory + "/node.yaml");
   if (!config.ok()) {
     croft::log::Error("agent", "configuration cannot be used",
                       {{"err", std::string(config.status().message())}});
@@ -41,10 +55,13 @@ int Run(const std::string& data_directory) {
   }
   boost::asio::io_context loop(1);
   const croft::SystemClock clock;
-  auto agent = Agent::Create(
-      loop, clock,
-      {.data_directory = data_directory, .version = kVersion, .config = *std::move(config)},
-      croft::UniqueFd(croft::node::link::kControlChannelFd), [&loop] { loop.stop(); });
+  auto agent = Agent::Create(loop, clock,
+                             {.data_directory = arguments.data_directory,
+                              .version = kVersion,
+                              .config = *std::move(config),
+                              .metrics_listen = arguments.metrics_listen},
+                             croft::UniqueFd(croft::node::link::kControlChannelFd),
+                             [&loop] { loop.stop(); });
   if (!agent.ok()) {
     croft::log::Error("agent", "cannot start", {{"err", agent.status().ToString()}});
     return EXIT_FAILURE;
@@ -61,15 +78,16 @@ int Run(const std::string& data_directory) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto data_directory = ParseDataDirectory(argc, argv);
-  if (!data_directory.has_value()) {
+  const auto arguments = ParseArguments(argc, argv);
+  if (!arguments.has_value()) {
     croft::log::Error("agent",
-                      "usage: croft-agent --data-dir=DIR; it is croft-launcher's to start");
+                      "usage: croft-agent --data-dir=DIR [--metrics-listen=IP:PORT]; it is "
+                      "croft-launcher's to start");
     return kExitUsage;
   }
   ::signal(SIGPIPE, SIG_IGN);
   try {
-    return Run(*data_directory);
+    return Run(*arguments);
   } catch (const std::exception& error) {  // thrown by libraries only
     croft::log::Error("agent", "unexpected exception", {{"err", error.what()}});
     return EXIT_FAILURE;

@@ -61,8 +61,13 @@ absl::Status AgentProcess::Start() {
   if (!ends.ok()) {
     return ends.status();
   }
+  std::vector<std::string> arguments = {Programs::NameOf(v1::AGENT),
+                                        "--data-dir=" + directory_.path()};
+  if (!metrics_listen_.empty()) {
+    arguments.push_back("--metrics-listen=" + metrics_listen_);
+  }
   const auto pid =
-      StartChild({.arguments = {Programs::NameOf(v1::AGENT), "--data-dir=" + directory_.path()},
+      StartChild({.arguments = std::move(arguments),
                   .environment = ChildEnvironment(),
                   .program = {.file = program->get(), .directory = programs_.directory()},
                   .descriptors = {ends->second.get()},

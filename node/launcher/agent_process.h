@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "croft/node/v1/launcher.pb.h"
 #include "node/launcher/data_directory.h"
@@ -21,8 +22,12 @@ namespace croft::node::launcher {
 class AgentProcess {
  public:
   AgentProcess(const Programs& programs, const Identities& identities,
-               const DataDirectory& directory, const Clock& clock)
-      : programs_(programs), identities_(identities), directory_(directory), clock_(clock) {}
+               const DataDirectory& directory, const Clock& clock, std::string metrics_listen)
+      : programs_(programs),
+        identities_(identities),
+        directory_(directory),
+        clock_(clock),
+        metrics_listen_(std::move(metrics_listen)) {}
 
   // Starts it unless it runs or its pause is not over.
   void StartIfDue();
@@ -50,6 +55,7 @@ class AgentProcess {
   const Identities& identities_;
   const DataDirectory& directory_;
   const Clock& clock_;
+  const std::string metrics_listen_;  // "": it gives no metrics
 
   pid_t pid_ = 0;
   std::unique_ptr<link::Channel> channel_;

@@ -61,18 +61,19 @@ absl::StatusOr<std::unique_ptr<Launcher>> Launcher::Open(const Options& options)
     return directory.status();
   }
   return std::make_unique<Launcher>(std::move(identities), std::move(*directory),
-                                    std::move(*programs), std::move(*signals));
+                                    std::move(*programs), std::move(*signals),
+                                    options.metrics_listen);
 }
 
 Launcher::Launcher(Identities identities, DataDirectory directory, Programs programs,
-                   UniqueFd signals)
+                   UniqueFd signals, std::string metrics_listen)
     : identities_(std::move(identities)),
       directory_(std::move(directory)),
       programs_(std::move(programs)),
       signals_(std::move(signals)),
       processes_(programs_, identities_, directory_),
       requests_(identities_, processes_, endpoints_),
-      agent_(programs_, identities_, directory_, clock_),
+      agent_(programs_, identities_, directory_, clock_, std::move(metrics_listen)),
       shutdown_(agent_, processes_, clock_) {}
 
 void Launcher::Run() {

@@ -25,7 +25,8 @@ class Launcher {
   // Prepares the data directory and takes the signals of this process. REQUIRES: it has one thread.
   static absl::StatusOr<std::unique_ptr<Launcher>> Open(const Options& options);
 
-  Launcher(Identities identities, DataDirectory directory, Programs programs, UniqueFd signals);
+  Launcher(Identities identities, DataDirectory directory, Programs programs, UniqueFd signals,
+           std::string metrics_listen);
 
   // Until a signal ends the node.
   void Run();

@@ -42,6 +42,13 @@ absl::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--log-level") {
     return SetLogLevel(value, options);
   }
+  if (name == "--metrics-listen") {
+    options.metrics_listen = value;
+    return value.find(':') != std::string::npos
+               ? absl::OkStatus()
+               : Error(StatusCode::kInvalidArgument,
+                       "--metrics-listen '{}': expected IP:PORT, like 127.0.0.1:9480", value);
+  }
   if (name == "--identity-range") {
     auto range = ParseIdentityRange(value);
     if (range.ok()) {
@@ -61,6 +68,7 @@ its request the listener and the workers of application pools, each as a user of
 their listening sockets.
 
 Usage: croft-launcher --data-dir DIR [--identity-range FIRST-LAST] [--log-level LEVEL]
+                      [--metrics-listen IP:PORT]
 
   --data-dir DIR               The node's directory: node.yaml (its configuration), identity/,
                                replica/, log/, run/. Missing parts are made.
@@ -68,6 +76,8 @@ Usage: croft-launcher --data-dir DIR [--identity-range FIRST-LAST] [--log-level 
                                58000-59999: agent FIRST, listener FIRST+1, the workers of a pool
                                FIRST+16 and above. Used when started as root; everything runs as
                                the same user otherwise.
+  --metrics-listen IP:PORT     Where the agent gives metrics to Prometheus, at /metrics over HTTP
+                               and without a token; default nowhere. Above port 1023.
   --log-level LEVEL            debug, info, warn or error, for all processes of the node; default
                                $CROFT_LOG or info.
 

@@ -16,6 +16,8 @@ struct Options {
   IdentityRange identities;
   // "debug"; empty: the environment's CROFT_LOG, or info.
   std::string log_level;
+  // IP:PORT where the agent gives metrics; empty: nowhere.
+  std::string metrics_listen;
   bool help = false;
 };
 

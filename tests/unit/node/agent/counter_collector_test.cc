@@ -60,7 +60,12 @@ TEST_F(CounterCollectorTest, BeginsAgainForANewStream) {
   Count(1);
   collector_.Collect();
   collector_.ForgetReported();
-  EXPECT_EQ(CollectUids(), std::vector<std::int64_t>{1});
+  const auto reports = collector_.Collect();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].instances(0).uid(), 1);
+  EXPECT_EQ(reports[1].source(), "");
+  EXPECT_EQ(reports[1].instances_size(), 0);
+  EXPECT_TRUE(collector_.Collect().empty());
 }
 
 TEST_F(CounterCollectorTest, ReportsAnEndedSourceOnceMoreWithoutGauges) {
@@ -74,7 +79,7 @@ TEST_F(CounterCollectorTest, ReportsAnEndedSourceOnceMoreWithoutGauges) {
   EXPECT_EQ(reports[0].instances(0).values(static_cast<int>(SiteCounter::kRequestsTotal)), 1);
   EXPECT_EQ(reports[0].instances(0).values(static_cast<int>(SiteCounter::kRequestsActive)), 0);
   collector_.ForgetReported();
-  EXPECT_TRUE(collector_.Collect().empty());
+  EXPECT_TRUE(CollectUids().empty());
 }
 
 TEST_F(CounterCollectorTest, KeepsAMemoryThatOutlivesItsProcess) {
