@@ -66,12 +66,13 @@ start_control "$work/control" || exit 1
 HEALTH_PORT=$((port + 1)) prepare_node web1 "$work/web1" "*" || exit 1
 launcher_options="--metrics-listen 127.0.0.1:$((port + 2))" start_node 1 "$work/web1"
 wait_until 60 "the node serves" serves index.html || exit 1
-wait_until 60 "its first requests are counted" has control 'croft_requests_total{farm="main",node="web1"}' 1
+# What was counted before a stream's first report is in no step of history, nor in control's metrics.
+wait_until 60 "it has told what it counted before" told 1 || exit 1
 visit 29
 for i in 1 2 3 4 5; do serves none; done
-check "control tells what the node counted" wait_until 20 "35 requests" has control 'croft_requests_total{farm="main",node="web1"}' 35
+check "control tells what the node counted" wait_until 20 "34 requests" has control 'croft_requests_total{farm="main",node="web1"}' 34
 check "by status" wait_until 5 "5 of 4xx" has control 'croft_responses_total{farm="main",node="web1",code="4xx"}' 5
-check "the agent tells the same" wait_until 5 "35 requests" has agent 'croft_requests_total{farm="main",node="web1"}' 35
+check "the agent tells all that it counted" wait_until 5 "35 requests" has agent 'croft_requests_total{farm="main",node="web1"}' 35
 check "the site has metrics of its own" wait_until 30 "35 requests" has control 'croft_site_requests_total{farm="main",site="web"}' 35
 check "on the agent too" has agent 'croft_site_requests_total{farm="main",site="web"}' 35
 check "the node is connected and not behind" wait_until 10 "no lag" has control 'croft_node_lag_revisions{farm="main",node="web1"}' 0
@@ -80,7 +81,7 @@ check "the agent's page is valid" page_check "$work/agent.page"
 check "the dashboard and the alerts name what there is" page_check --named-in "$work/control.page"
 check "without a token there is none" [ "$(status_of)" = 401 ]
 check "a token that does not see all is refused" limited
-check "each request is in the history once" wait_until 30 "35 requests" counted 35
+check "each request is in the history once" wait_until 30 "34 requests" counted 34
 
 kill -9 "$control_pid"
 wait "$control_pid" 2> /dev/null
@@ -89,6 +90,6 @@ start_control "$work/control" || exit 1
 wait_until 60 "the node is connected again" has control 'croft_node_connected{farm="main",node="web1"}' 1
 wait_until 60 "it has told what it counted before" told 45
 visit 7
-check "after a crash of control none is counted twice" wait_until 40 "42 requests" counted 42
+check "after a crash of control none is counted twice" wait_until 40 "41 requests" counted 41
 check "nor in the metrics" wait_until 10 "7 requests" has control 'croft_requests_total{farm="main",node="web1"}' 7
 [ "$failures" = 0 ]
