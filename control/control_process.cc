@@ -72,7 +72,8 @@ absl::Status MayReadMetrics(const domain::Caller& caller) {
                      "organizations/root");
 }
 
-gateway::Page MetricsPage(const Settings& settings, const metrics::Sources& sources) {
+gateway::Page MetricsPage(const Settings& settings, metrics::Sources sources) {
+  sources.sites_max = static_cast<std::size_t>(settings.metrics_sites);
   gateway::Page page = {.path = "/metrics",
                         .content_type = croft::metrics::kContentType,
                         .make = [sources] { return metrics::MakeControlPage(sources); },
@@ -160,13 +161,8 @@ absl::Status Serve(const Settings& settings, store::Store& store, const identity
   if (!server.ok()) {
     return server.status();
   }
-  const metrics::Sources sources = {.store = store,
-                                    .reports = reports,
-                                    .executor = executor,
-                                    .clock = clock,
-                                    .sites_max = static_cast<std::size_t>(settings.metrics_sites)};
-  const auto json_gateway =
-      StartGateway(settings, *certificate, services, MetricsPage(settings, sources));
+  const auto json_gateway = StartGateway(settings, *certificate, services,
+                                         MetricsPage(settings, {store, reports, executor, clock}));
   if (!json_gateway.ok()) {
     return json_gateway.status();
   }
