@@ -7,8 +7,9 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <string_view>
 
+#include "control/backup/backup.h"
+#include "control/commands.h"
 #include "control/control_process.h"
 #include "control/data_directory.h"
 #include "control/database_parent.h"
@@ -68,16 +69,33 @@ int Run(const Settings& settings) {
   return dropped.ok() ? run(settings.database_url) : ExitCode(dropped);
 }
 
+int RunCommand(const Command& command) {
+  BlockStopSignals();
+  log::SetLevel(log::Level::kWarn);
+  switch (command.kind) {
+    case CommandKind::kBackup:
+      return ExitCode(backup::MakeBackup(command.directory, command.settings));
+    case CommandKind::kRestore:
+      return ExitCode(backup::RestoreBackup(command.directory, command.settings));
+    case CommandKind::kVerify:
+      return ExitCode(backup::VerifyBackup(command.directory));
+    case CommandKind::kOpenApi:
+      std::fputs(gateway::BuildOpenApi().c_str(), stdout);
+      return 0;
+  }
+  return 1;
+}
+
 }  // namespace
 }  // namespace croft::control
 
 int main(int argc, char** argv) {
   try {
-    if (argc == 2 && std::string_view(argv[1]) == "openapi") {
-      std::fputs(croft::control::gateway::BuildOpenApi().c_str(), stdout);
-      return 0;
-    }
     int exit_code = 0;
+    if (croft::control::NamesCommand(argc, argv)) {
+      const auto command = croft::control::ParseCommand(argc, argv, exit_code);
+      return command.has_value() ? croft::control::RunCommand(*command) : exit_code;
+    }
     const auto settings = croft::control::ParseSettings(argc, argv, exit_code);
     if (!settings.has_value()) {
       return exit_code;

@@ -26,8 +26,14 @@ Files in the data directory:
   ca.crt         what nodes and operators trust
   listen         HOST:PORT it listens on, there while it does
   json-listen    the same of the JSON gateway
-  key            key-encryption key (0600); back it up with the database
-croft-control openapi prints the API as an OpenAPI document, which GET /openapi.json answers too.
+  key            key-encryption key (0600); part of every backup
+
+Commands (croft-control COMMAND --help has examples of each):
+  backup DIR     copies database and keys into DIR while control runs
+  restore DIR    makes a data directory, or fills an empty database, from a backup
+  verify DIR     compares a backup's files with its checksums
+  openapi        prints the API as an OpenAPI document, as GET /openapi.json does
+
 Signals: TERM and INT stop it, the private database included.)";
 
 bool IsAnyAddress(const std::string& host) { return host == "0.0.0.0" || host == "::"; }

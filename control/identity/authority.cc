@@ -7,7 +7,6 @@
 namespace croft::control::identity {
 namespace {
 
-constexpr std::string_view kSecretName = "certificate-authority";
 constexpr std::string_view kKeyStart = "-----BEGIN PRIVATE KEY-----";
 
 }  // namespace
@@ -20,22 +19,22 @@ absl::StatusOr<Authority> Authority::Open(store::Store& store, const SealingKey&
   if (!made.ok()) {
     return made.status();
   }
-  const auto sealed = key.Seal(kSecretName, made->certificate + made->key);
+  const auto sealed = key.Seal(kAuthoritySecret, made->certificate + made->key);
   if (!sealed.ok()) {
     return sealed.status();
   }
-  const auto kept = store.PutSecretIfAbsent(kSecretName, *sealed);
+  const auto kept = store.PutSecretIfAbsent(kAuthoritySecret, *sealed);
   if (!kept.ok()) {
     return kept.status();
   }
-  auto opened = key.Unseal(kSecretName, *kept);
+  auto opened = key.Unseal(kAuthoritySecret, *kept);
   if (!opened.ok()) {
     return opened.status();
   }
   const std::size_t at = opened->find(kKeyStart);
   if (at == std::string::npos) {
     return Error(absl::StatusCode::kDataLoss, "secret \"{}\" in the database holds no key",
-                 kSecretName);
+                 kAuthoritySecret);
   }
   return Authority(CertifiedKey{.certificate = opened->substr(0, at), .key = opened->substr(at)},
                    clock);

@@ -15,6 +15,9 @@
 
 namespace croft::control::identity {
 
+// The name under which the store keeps it, sealed.
+inline constexpr std::string_view kAuthoritySecret = "certificate-authority";
+
 class Authority {
  public:
   // Blocks on the store.

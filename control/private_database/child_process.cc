@@ -30,8 +30,7 @@ constexpr std::size_t kTailBytes = 2000;
 // What the child needs, prepared before fork: after it only async-signal-safe calls are allowed.
 struct Prepared {
   std::vector<char*> argv;
-  std::array<const char*, 4> environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC",
-                                            nullptr};
+  std::vector<const char*> environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"};
   UniqueFd input, output;
 };
 
@@ -44,9 +43,11 @@ struct Prepared {
   ::signal(SIGPIPE, SIG_DFL);
   ::setsid();
   ::umask(077);
+  const int input = program.standard_input < 0 ? prepared.input.get() : program.standard_input;
+  const int output = program.standard_output < 0 ? prepared.output.get() : program.standard_output;
   const bool ready =
-      ::dup2(prepared.input.get(), 0) == 0 && ::dup2(prepared.output.get(), 1) == 1 &&
-      ::dup2(prepared.output.get(), 2) == 2 && ::syscall(SYS_close_range, 3U, ~0U, 0U) == 0 &&
+      ::dup2(input, 0) == 0 && ::dup2(output, 1) == 1 && ::dup2(prepared.output.get(), 2) == 2 &&
+      ::syscall(SYS_close_range, 3U, ~0U, 0U) == 0 &&
       (!as_other || (::setgroups(identity.groups.size(), identity.groups.data()) == 0 &&
                      ::setgid(identity.gid) == 0 && ::setuid(identity.uid) == 0)) &&
       ::chdir("/") == 0;
@@ -121,6 +122,10 @@ absl::StatusOr<pid_t> StartProgram(const Program& program, const Identity& ident
     prepared.argv.push_back(word.data());
   }
   prepared.argv.push_back(nullptr);
+  for (const std::string& variable : program.environment) {
+    prepared.environment.push_back(variable.c_str());
+  }
+  prepared.environment.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid < 0) {
     return ErrnoError("fork for {}", program.path);
@@ -153,6 +158,17 @@ absl::Status RunProgram(const Program& program, const Identity& identity,
   }
   return Error(absl::StatusCode::kFailedPrecondition, "{} {}: {}", program.path,
                ready == 1 ? "failed" : "took too long and was killed", Tail(program.output));
+}
+
+absl::Status AwaitProgram(const Program& program, pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    return absl::OkStatus();
+  }
+  return Error(absl::StatusCode::kFailedPrecondition, "{} failed: {}", program.path,
+               Tail(program.output));
 }
 
 std::string Tail(const std::string& path) {

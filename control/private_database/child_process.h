@@ -30,6 +30,12 @@ struct Program {
   std::string output = {};
   // Given to its standard input, at most 4 KiB.
   std::string input = {};
+  // "NAME=value", beside PATH, LANG and TZ.
+  std::vector<std::string> environment = {};
+  // Unless negative, its standard input instead of `input`, and its standard output instead of
+  // `output`, where errors still go.
+  int standard_input = -1;
+  int standard_output = -1;
 };
 
 // In a session of its own, so that a terminal's Ctrl-C does not reach it.
@@ -38,6 +44,10 @@ absl::StatusOr<pid_t> StartProgram(const Program& program, const Identity& ident
 // Runs it to its end; an error has the last lines of its output.
 absl::Status RunProgram(const Program& program, const Identity& identity,
                         std::chrono::seconds timeout);
+
+// Waits for the end of a program that StartProgram started; an error has the last lines of its
+// output.
+absl::Status AwaitProgram(const Program& program, pid_t pid);
 
 // The last lines of a log file, for an error.
 std::string Tail(const std::string& path);

@@ -156,6 +156,19 @@ absl::StatusOr<std::string> FindBinaries(const Places& places, const std::string
                places.cluster, needed, newest, needed, needed, newest, places.cluster);
 }
 
+absl::StatusOr<std::string> FindClientPrograms(int major) {
+  const std::string dir = fmt::format("{}/{}/bin", kDebianVersions, major);
+  for (const char* program : {"pg_dump", "pg_restore", "psql"}) {
+    if (::access((dir + "/" + program).c_str(), X_OK) != 0) {
+      return Error(absl::StatusCode::kFailedPrecondition,
+                   "the database is PostgreSQL {0}, and there is no {1}/{2} here: apt-get install "
+                   "postgresql-client-{0}",
+                   major, dir, program);
+    }
+  }
+  return dir;
+}
+
 absl::StatusOr<std::string> ReadOrMakePassword(const Places& places) {
   std::ifstream file(places.password);
   std::string password;

@@ -30,6 +30,10 @@ inline constexpr char kUser[] = "croft";
 // one major version to another.
 absl::StatusOr<std::string> FindBinaries(const Places& places, const std::string& bin_dir);
 
+// The directory with the client programs (pg_dump, pg_restore, psql) of a major version;
+// failed_precondition names the package.
+absl::StatusOr<std::string> FindClientPrograms(int major);
+
 // Makes the directories and the cluster, if they are not there: checksums on, password
 // authentication, the database "croft". A half-made one of an earlier attempt is removed first.
 absl::Status CreateCluster(const Places& places, const std::string& bin_dir,

@@ -40,6 +40,19 @@ std::string Quote(std::string_view value) {
   return quoted + "'";
 }
 
+std::string MakeUrl(std::string_view socket_dir, std::string_view password) {
+  return fmt::format("host={} port=5432 user={} dbname={} password={}", Quote(socket_dir), kUser,
+                     kDatabase, Quote(password));
+}
+
+absl::StatusOr<std::string> ResolvePath(const std::string& data_dir) {
+  std::array<char, PATH_MAX> absolute{};
+  if (::realpath(data_dir.c_str(), absolute.data()) == nullptr) {
+    return ErrnoError("data directory {}", data_dir);
+  }
+  return std::string(absolute.data());
+}
+
 absl::StatusOr<UniqueFd> LockDirectory(const std::string& path) {
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) {
@@ -148,8 +161,7 @@ absl::Status Server::Open() {
       return status;
     }
   }
-  url_ = fmt::format("host={} port=5432 user={} dbname={} password={}", Quote(socket_dir_), kUser,
-                     kDatabase, Quote(*password));
+  url_ = MakeUrl(socket_dir_, *password);
   log::Info("private_database", adopted_ ? "adopted the running server" : "started the server",
             {{"pid", std::to_string(pid_.load())}, {"socket", socket_dir_}});
   watcher_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
@@ -310,12 +322,12 @@ absl::StatusOr<std::unique_ptr<PrivateDatabase>> PrivateDatabase::Start(const Op
   if (!identity.ok()) {
     return identity.status();
   }
-  std::array<char, PATH_MAX> absolute{};
-  if (::realpath(options.data_dir.c_str(), absolute.data()) == nullptr) {
-    return ErrnoError("data directory {}", options.data_dir);
+  auto data_dir = ResolvePath(options.data_dir);
+  if (!data_dir.ok()) {
+    return data_dir.status();
   }
   Options resolved = options;
-  resolved.data_dir = absolute.data();
+  resolved.data_dir = *std::move(data_dir);
   auto lock = LockDirectory(Places(resolved.data_dir).lock);
   if (!lock.ok()) {
     return lock.status();
@@ -325,6 +337,21 @@ absl::StatusOr<std::unique_ptr<PrivateDatabase>> PrivateDatabase::Start(const Op
     return status;
   }
   return server;
+}
+
+absl::StatusOr<std::string> PrivateDatabase::FindRunning(const std::string& data_dir) {
+  const auto resolved = ResolvePath(data_dir);
+  if (!resolved.ok()) {
+    return resolved.status();
+  }
+  const Places places(*resolved);
+  const auto file = ReadPostmasterFile(places.cluster);
+  if (!file.has_value() || file->status != "ready" || !IsRunning(*file, places.cluster)) {
+    return Error(absl::StatusCode::kNotFound, "no PostgreSQL runs in {}", places.cluster);
+  }
+  const auto password = ReadOrMakePassword(places);
+  return password.ok() ? absl::StatusOr<std::string>(MakeUrl(file->socket_dir, *password))
+                       : password.status();
 }
 
 }  // namespace croft::control::private_database

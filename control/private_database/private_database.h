@@ -13,9 +13,9 @@ namespace croft::control::private_database {
 
 struct Options {
   // Control's data directory; the cluster is its "pg". Must exist.
-  std::string data_dir;
+  std::string data_dir = {};
   // Where postgres and initdb are; empty: /usr/lib/postgresql/<major>/bin.
-  std::string bin_dir;
+  std::string bin_dir = {};
   // Whose the cluster is when control runs as root (PostgreSQL refuses root). Needs an entry in
   // passwd.
   std::string os_user = "postgres";
@@ -29,6 +29,10 @@ class PrivateDatabase {
   // Returns when the server answers. failed_precondition, with the way out, when there is no
   // PostgreSQL, another major version, no permission, or another control on the same directory.
   static absl::StatusOr<std::unique_ptr<PrivateDatabase>> Start(const Options& options);
+
+  // The connection string of the server of a running control on that data directory; not_found
+  // when none runs there.
+  static absl::StatusOr<std::string> FindRunning(const std::string& data_dir);
 
   virtual ~PrivateDatabase() = default;
 

@@ -21,6 +21,10 @@
 
 namespace croft::control::store {
 
+// The URL: of several hosts the one that takes writes, a dead peer noticed within half a minute.
+// What the operator's URL says itself comes first.
+std::string WithDefaults(const PgOptions& options);
+
 // Parameters of a statement, in order: $1, $2, ... The statement casts them.
 class Params {
  public:

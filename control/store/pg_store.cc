@@ -12,27 +12,6 @@ namespace {
 
 constexpr int kRepeatsMax = 3;
 
-// Several hosts: the one that takes writes. A dead peer is noticed within half a minute. What the
-// operator's URL says itself comes first.
-std::string WithDefaults(const PgOptions& options) {
-  std::string url = options.url;
-  const bool is_uri = url.starts_with("postgres://") || url.starts_with("postgresql://");
-  char separator = is_uri ? (url.find('?') == std::string::npos ? '?' : '&') : ' ';
-  const auto add = [&](std::string_view key, std::string_view value) {
-    if (url.find(std::string(key) + "=") == std::string::npos) {
-      url += fmt::format("{}{}={}", separator, key, value);
-      separator = is_uri ? '&' : ' ';
-    }
-  };
-  add("connect_timeout", std::to_string(options.connect_timeout.count() / 1000));
-  add("target_session_attrs", "read-write");
-  add("keepalives_idle", "10");
-  add("keepalives_interval", "5");
-  add("keepalives_count", "3");
-  add("tcp_user_timeout", "30000");
-  return url;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Store>> OpenPgStore(const PgOptions& given) {

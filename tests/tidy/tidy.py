@@ -26,6 +26,8 @@ MAY_INCLUDE = {
     "control/api": CONTRACT + ["control/domain", "control/feed", "control/identity", "control/operations", "control/reports", "control/store/store.h"],
     "control/metrics": CONTRACT + ["control/api/db_executor.h", "control/feed/feed.h", "control/reports", "control/store/store.h", "proto/metrics"],
     "control/gateway": CONTRACT + ["control/api", "control/domain", "control/identity", "proto/comments"],
+    "control/backup": ["proto/base", "control/data_directory.h", "control/settings.h", "control/identity", "control/private_database",
+                       "control/store/database_snapshot.h"],
     "control/main.cc": CONTRACT + ["control"],
     "control": CONTRACT + ["control", "proto/metrics"],
     "node/link": ["proto/base"] + MESSAGES,
