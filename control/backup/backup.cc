@@ -85,8 +85,7 @@ absl::Status CheckKey(const std::string& key_file, store::DatabaseSnapshot& snap
 absl::StatusOr<FileFacts> WriteDump(const std::string& directory, const Settings& settings,
                                     const std::string& url,
                                     const store::DatabaseSnapshot& snapshot) {
-  const auto tools = PgTools::Find(snapshot.facts().server_version, url, settings.run_as,
-                                   directory + "/complaints");
+  const auto tools = PgTools::Find(snapshot.facts().server_version, url, settings.run_as);
   if (!tools.ok()) {
     return tools.status();
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -77,13 +78,23 @@ absl::Status WriteAll(int fd, std::string_view bytes) {
   return absl::OkStatus();
 }
 
+// Where a program complains: in memory, since what it complains of may be a full disk.
+class Complaints {
+ public:
+  explicit Complaints(Program& program) : fd_(::memfd_create("complaints", MFD_CLOEXEC)) {
+    program.output = fmt::format("/proc/self/fd/{}", fd_.get());
+  }
+
+ private:
+  const UniqueFd fd_;
+};
+
 Program MakeProgram(const PgTools& tools, std::string_view name,
                     std::vector<std::string> arguments) {
   Program program;
   program.path = fmt::format("{}/{}", tools.bin_dir, name);
   program.arguments = std::move(arguments);
   program.environment = tools.environment;
-  program.output = fmt::format("{}.{}", tools.complaints, name);
   return program;
 }
 
@@ -101,7 +112,6 @@ absl::Status EndWriter(const Program& program, pid_t pid, const absl::Status& re
     ::kill(pid, SIGTERM);
   }
   const absl::Status ended = private_database::AwaitProgram(program, pid);
-  ::unlink(program.output.c_str());
   return read.ok() ? ended : read;
 }
 
@@ -116,6 +126,7 @@ absl::Status FeedPsql(const PgTools& tools, const std::string& dump, const std::
     return ErrnoError("open {}", dump);
   }
   Program restore = MakeProgram(tools, "pg_restore", {"--no-owner", "--no-privileges", "--file=-"});
+  const Complaints complaints(restore);
   restore.standard_input = source.get();
   const auto pid = StartWriter(tools, restore, *pipe);
   if (!pid.ok()) {
@@ -137,8 +148,7 @@ absl::Status FeedPsql(const PgTools& tools, const std::string& dump, const std::
 
 }  // namespace
 
-absl::StatusOr<PgTools> PgTools::Find(int server_version, const std::string& url, uid_t uid,
-                                      std::string complaints) {
+absl::StatusOr<PgTools> PgTools::Find(int server_version, const std::string& url, uid_t uid) {
   auto bin_dir = private_database::FindClientPrograms(server_version / 10'000);
   if (!bin_dir.ok()) {
     return bin_dir.status();
@@ -149,8 +159,7 @@ absl::StatusOr<PgTools> PgTools::Find(int server_version, const std::string& url
   }
   PgTools tools{.bin_dir = *std::move(bin_dir),
                 .environment = {},
-                .identity = {uid, static_cast<gid_t>(uid), {}},
-                .complaints = std::move(complaints)};
+                .identity = {uid, static_cast<gid_t>(uid), {}}};
   // What libpq finds by itself is found in the same places.
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (std::string_view(*variable).starts_with("PG") ||
@@ -172,6 +181,7 @@ absl::Status DumpDatabase(const PgTools& tools, const std::string& snapshot_id,
   Program dump = MakeProgram(tools, "pg_dump",
                              {"--format=custom", "--compress=1", "--no-owner", "--no-privileges",
                               "--no-password", "--snapshot=" + snapshot_id});
+  const Complaints complaints(dump);
   const auto pid = StartWriter(tools, dump, *pipe);
   if (!pid.ok()) {
     return pid.status();
@@ -190,6 +200,7 @@ absl::Status LoadDatabase(const PgTools& tools, const std::string& dump,
   Program psql = MakeProgram(tools, "psql",
                              {"--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--no-password",
                               "--output=/dev/null", "--file=-"});
+  const Complaints complaints(psql);
   psql.standard_input = pipe->read_end.get();
   const auto pid = private_database::StartProgram(psql, tools.identity);
   if (!pid.ok()) {
@@ -199,7 +210,6 @@ absl::Status LoadDatabase(const PgTools& tools, const std::string& dump,
   const absl::Status fed = FeedPsql(tools, dump, last_sql, pipe->write_end.get());
   pipe->write_end.reset();
   const absl::Status ended = private_database::AwaitProgram(psql, *pid);
-  ::unlink(psql.output.c_str());
   // A psql that gave up says why; without its reason, or with all fed, what went wrong is ours.
   const bool psql_gave_up = !ended.ok() && !absl::IsCancelled(fed);
   return psql_gave_up ? ended : fed;

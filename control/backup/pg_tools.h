@@ -17,11 +17,9 @@ struct PgTools {
   std::string bin_dir;
   std::vector<std::string> environment;
   private_database::Identity identity;
-  std::string complaints;  // file for what the programs say
 
   // The programs of that version of PostgreSQL (its version number), connecting by `url` as `uid`.
-  static absl::StatusOr<PgTools> Find(int server_version, const std::string& url, uid_t uid,
-                                      std::string complaints);
+  static absl::StatusOr<PgTools> Find(int server_version, const std::string& url, uid_t uid);
 };
 
 // The database as the snapshot shows it, in pg_dump's custom format, piece by piece.

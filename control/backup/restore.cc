@@ -45,8 +45,8 @@ absl::Status StopLeftServer(const std::string& directory) {
                      file->pid, directory);
 }
 
-absl::Status Load(const std::string& backup, const std::string& data_dir, const Settings& settings,
-                  const std::string& url, const Manifest& manifest) {
+absl::Status Load(const std::string& backup, const Settings& settings, const std::string& url,
+                  const Manifest& manifest) {
   const auto server_version = store::CheckEmptyDatabase(url);
   if (!server_version.ok()) {
     return server_version.status();
@@ -57,7 +57,7 @@ absl::Status Load(const std::string& backup, const std::string& data_dir, const 
                  "older",
                  manifest.database.server_version / 10'000, *server_version / 10'000);
   }
-  const auto tools = PgTools::Find(*server_version, url, settings.run_as, data_dir + "/complaints");
+  const auto tools = PgTools::Find(*server_version, url, settings.run_as);
   return tools.ok() ? LoadDatabase(*tools, backup + "/" + kDump, store::NewHistorySql())
                     : tools.status();
 }
@@ -68,7 +68,7 @@ absl::Status LoadPrivate(const std::string& backup, const std::string& data_dir,
   if (!database.ok()) {
     return database.status();
   }
-  absl::Status status = Load(backup, data_dir, settings, (*database)->url(), manifest);
+  absl::Status status = Load(backup, settings, (*database)->url(), manifest);
   (*database)->Stop();
   return status;
 }
@@ -164,7 +164,7 @@ absl::Status RestoreBackup(const std::string& directory, const Settings& setting
   if (status.ok()) {
     status = settings.database_url.empty()
                  ? LoadPrivate(directory, made->path(), settings, *manifest)
-                 : Load(directory, made->path(), settings, settings.database_url, *manifest);
+                 : Load(directory, settings, settings.database_url, *manifest);
   }
   if (status.ok() && !missing_key->empty()) {
     status = identity::CreateFileOnce(settings.key_file, *missing_key, 0600);

@@ -329,28 +329,52 @@ void ConnectionPool::Lease::Discard() {
 }
 
 absl::StatusOr<ConnectionPool::Lease> ConnectionPool::Acquire() {
-  {
-    std::unique_lock lock(mutex_);
-    const bool free = returned_.wait_for(lock, options_.acquire_timeout,
-                                         [this] { return lent_ < options_.connections_max; });
-    if (!free) {
-      return Error(absl::StatusCode::kUnavailable,
-                   "database: all {} connections were busy for {} ms", options_.connections_max,
-                   options_.acquire_timeout.count());
+  const auto deadline = std::chrono::steady_clock::now() + options_.acquire_timeout;
+  for (;;) {
+    if (auto connection = TakeIdle(deadline); !connection.ok() || *connection != nullptr) {
+      return connection.ok() ? absl::StatusOr<Lease>(Lease(*this, *std::move(connection)))
+                             : connection.status();
     }
-    ++lent_;
-    if (!idle_.empty()) {
-      std::unique_ptr<Connection> connection = std::move(idle_.back());
-      idle_.pop_back();
-      return Lease(*this, std::move(connection));
+    auto opened = Connection::Open(options_, watch_);
+    if (opened.ok()) {
+      return Lease(*this, *std::move(opened));
     }
-  }
-  auto opened = Connection::Open(options_, watch_);
-  if (!opened.ok()) {
+    // The server has no more for us than we have: one of those comes back soon.
+    const bool has_others =
+        IsOutOfConnections(std::string(opened.status().message())) && AwaitIdle(deadline);
     Return(nullptr);
-    return opened.status();
+    if (!has_others) {
+      return opened.status();
+    }
   }
-  return Lease(*this, *std::move(opened));
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> ConnectionPool::TakeIdle(
+    std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  const bool free =
+      returned_.wait_until(lock, deadline, [this] { return lent_ < options_.connections_max; });
+  if (!free) {
+    return Error(absl::StatusCode::kUnavailable,
+                 "database: all {} connections were busy for {} ms; try again",
+                 options_.connections_max, options_.acquire_timeout.count());
+  }
+  ++lent_;
+  if (idle_.empty()) {
+    return nullptr;
+  }
+  std::unique_ptr<Connection> connection = std::move(idle_.back());
+  idle_.pop_back();
+  return connection;
+}
+
+// The caller counts as one that is lent. Those that wait here are woken by each other too.
+bool ConnectionPool::AwaitIdle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  ++waiting_;
+  returned_.wait_until(lock, deadline, [this] { return !idle_.empty() || lent_ <= waiting_; });
+  --waiting_;
+  return !idle_.empty();
 }
 
 void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
@@ -361,7 +385,7 @@ void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
       idle_.push_back(std::move(connection));
     }
   }
-  returned_.notify_one();
+  returned_.notify_all();
 }
 
 void ConnectionPool::DropIdle() {

@@ -138,6 +138,11 @@ class ConnectionPool {
 
  private:
   void Return(std::unique_ptr<Connection> connection);
+  // An idle one, or null when one is to be opened; either counts as lent.
+  absl::StatusOr<std::unique_ptr<Connection>> TakeIdle(
+      std::chrono::steady_clock::time_point deadline);
+  // Whether one has come back; false at once when none is lent that could.
+  bool AwaitIdle(std::chrono::steady_clock::time_point deadline);
 
   const PgOptions options_;
   AnswerWatch& watch_;
@@ -145,6 +150,7 @@ class ConnectionPool {
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> idle_;
   int lent_ = 0;
+  int waiting_ = 0;  // lent in number only: in AwaitIdle
 };
 
 }  // namespace croft::control::store

@@ -31,7 +31,42 @@ bool MeansReconnect(std::string_view sql_state) {
   return sql_state.starts_with("08") || sql_state.starts_with("57P") || sql_state == "25006";
 }
 
+// What a lost or refused connection says of itself is text only.
+bool Says(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string WithWayOut(const std::exception& error, std::string_view sql_state = {}) {
+  std::string text = OneLine(error.what());
+  if (!sql_state.empty()) {
+    text += fmt::format(" (SQLSTATE {})", sql_state);
+  }
+  return text + std::string(WayOut(sql_state, text));
+}
+
 }  // namespace
+
+std::string_view WayOut(std::string_view sql_state, std::string_view text) {
+  if (sql_state == "53100" || Says(text, "No space left on device")) {
+    return "; its disk is full: make room there, control goes on by itself";
+  }
+  if (IsOutOfConnections(text)) {
+    return "; raise PostgreSQL's max_connections or the role's connection limit, or end what else "
+           "has connections; control goes on by itself";
+  }
+  if (sql_state == "25006" || Says(text, "session is read-only")) {
+    return "; it takes no writes: a standby, or default_transaction_read_only is on; control goes "
+           "on by itself once it does";
+  }
+  const bool away = sql_state.empty() && (Says(text, "connect") || Says(text, "closed"));
+  return away || MeansReconnect(sql_state) ? "; control goes on by itself once PostgreSQL answers"
+                                           : "";
+}
+
+bool IsOutOfConnections(std::string_view text) {
+  return Says(text, "too many connections") || Says(text, "too many clients") ||
+         Says(text, "connection slots are reserved");
+}
 
 StatusCode CodeOfSqlState(std::string_view sql_state) {
   if (MeansReconnect(sql_state) || sql_state == "53300") {
@@ -65,11 +100,10 @@ PgError TranslateCurrentException() noexcept {
   try {
     std::rethrow_exception(std::current_exception());
   } catch (const pqxx::broken_connection& e) {
-    return {Error(StatusCode::kUnavailable, "database: {}", OneLine(e.what())), true};
+    return {Error(StatusCode::kUnavailable, "database: {}", WithWayOut(e)), true};
   } catch (const pqxx::sql_error& e) {
     const StatusCode code = CodeOfSqlState(e.sqlstate());
-    return {Error(code, "database: {} (SQLSTATE {})", OneLine(e.what()), e.sqlstate()),
-            MeansReconnect(e.sqlstate())};
+    return {Error(code, "database: {}", WithWayOut(e, e.sqlstate())), MeansReconnect(e.sqlstate())};
   } catch (const std::bad_alloc&) {
     return {Error(StatusCode::kResourceExhausted, "database: out of memory"), true};
   } catch (const std::exception& e) {

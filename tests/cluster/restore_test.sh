@@ -96,11 +96,14 @@ refuses_what_is_there() {
   [ ! -e "$backups/x" ] && [ ! -e "$backups/x.unfinished" ] && [ ! -e "$data_dir/nothing" ]
 }
 
-# damaged WHAT TEXT COMMAND: a copy of the backup, spoilt by the command, is refused with the text and nothing is made.
+# spoil COMMAND: a copy of the backup, spoilt by the command.
+spoil() {
+  rm -rf "$backups/damaged" && cp -a "$backups/first" "$backups/damaged" && (cd "$backups/damaged" && eval "$1")
+}
+# damaged TEXT COMMAND: the spoilt copy is refused with the text, and nothing is made.
 damaged() {
   local copy=$backups/damaged
-  rm -rf "$copy" && cp -a "$backups/first" "$copy" || return 1
-  (cd "$copy" && eval "$2") || return 1
+  spoil "$2" || return 1
   fails_with "$1" restore "$copy" --data-dir "$data_dir/never" || return 1
   fails_with "$1" "$bin/croft-control" verify "$copy" || return 1
   [ ! -e "$data_dir/never" ] && [ ! -e "$data_dir/never.unfinished" ]
@@ -116,30 +119,34 @@ damages() {
     damaged 'is no backup' 'rm manifest.json' &&
     damaged 'this croft-control knows 1' 'sed -i "s/\"format\": 1/\"format\": 2/" manifest.json; '"$resum" &&
     damaged 'schema 9999' 'sed -i "s/\"schema\": [0-9]*/\"schema\": 9999/" manifest.json; '"$resum" &&
-    damaged 'no older' 'sed -i "s/\"server_version\": [0-9]*/\"server_version\": 990001/" manifest.json; '"$resum" &&
-    damaged 'outside the backup' 'sed -i "s|\"key\"|\"../key\"|" manifest.json; '"$resum"
+    damaged 'outside the backup' 'sed -i "s|\"key\"|\"../key\"|" manifest.json; '"$resum" &&
+    spoil 'sed -i "s/\"server_version\": [0-9]*/\"server_version\": 990001/" manifest.json; '"$resum" &&
+    fails_with 'no older' restore "$backups/damaged" --data-dir "$data_dir/never" && [ ! -e "$data_dir/never.unfinished" ]
 }
 disk_full() {
   [ "$(id -u)" -eq 0 ] || { echo "needs root to mount a small file system"; return 0; }
   local small=$data_dir/small
-  mkdir "$small" && mount -t tmpfs -o size=256k,mode=755 tmpfs "$small" || return 0
+  mkdir "$small" && mount -t tmpfs -o size=64k,mode=755 tmpfs "$small" || return 0
   mounted+=("$small")
   fails_with "No space left on device" backup "$small/b" --data-dir "$control" || return 1
   [ -z "$(ls "$small")" ] || { ls -R "$small"; return 1; }
-  mount -o remount,size=50m "$small"
-  fails_with "No space left on device" restore "$backups/first" --data-dir "$small/c" || return 1
-  [ -z "$(ls "$small")" ] || { ls -R "$small"; return 1; }
+  local size
+  for size in 30m 47m; do  # too small for the cluster, and for what is restored into it
+    mount -o remount,size=$size "$small"
+    fails_with "No space left on device" restore "$backups/first" --data-dir "$small/c" || return 1
+    [ -z "$(ls "$small")" ] || { ls -R "$small"; return 1; }
+  done
 }
 
 killed_restore() {
   local pid
-  restore "$backups/first" --data-dir "$data_dir/restored" 2> /dev/null &
+  "$bin/croft-control" restore "$backups/first" --data-dir "$data_dir/restored" 2> /dev/null &
   pid=$!
   wait_until 30 "its database runs" test -e "$data_dir/restored.unfinished/pg/cluster/postmaster.pid" || return 1
   kill -9 "$pid"
   wait "$pid" 2> /dev/null
   [ ! -e "$data_dir/restored" ] || { echo "a half-made data directory"; return 1; }
-  restore "$backups/first" --data-dir "$data_dir/stopped" 2> "$data_dir/stopped.log" &
+  "$bin/croft-control" restore "$backups/first" --data-dir "$data_dir/stopped" 2> "$data_dir/stopped.log" &
   pid=$!
   wait_until 30 "another one's database runs" test -e "$data_dir/stopped.unfinished/pg/cluster/postmaster.pid" || return 1
   kill -TERM "$pid"
@@ -206,7 +213,7 @@ by_url() {
     [ "$(sql other "SELECT epoch FROM head")" != "$lost_epoch" ] || { echo "the same epoch"; return 1; }
   PGPASSWORD=$password fails_with "isn't empty, it has public." restore "$backups/first" --data-dir "$data_dir/third" --database-url "$url" || return 1
   [ ! -e "$data_dir/third" ] && [ ! -e "$data_dir/third.unfinished" ] || return 1
-  fails_with "PostgreSQL" env PGPASSWORD=wrong "$bin/croft-control" restore "$backups/first" --data-dir "$data_dir/third" --database-url "$url" || return 1
+  fails_with "password authentication failed" env PGPASSWORD=wrong "$bin/croft-control" restore "$backups/first" --data-dir "$data_dir/third" --database-url "$url" || return 1
   PGPASSWORD=$password "$bin/croft-control" --data-dir "$other" --database-url "$url" --key-file "$data_dir/key-elsewhere" --listen 127.0.0.1:0 \
     --json-listen "" > "$other.log" 2>&1 &
   other_pid=$!

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -122,6 +123,21 @@ int RunningControl::RunSecond(std::string& output) {
   output = ReadFile(log);
   std::filesystem::remove(log);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// As root the serving process is a child of the one that was started.
+std::size_t RunningControl::PeakMemory() const {
+  std::size_t peak = 0;
+  const std::string pid = std::to_string(pid_);
+  std::istringstream children(ReadFile("/proc/" + pid + "/task/" + pid + "/children"));
+  for (std::string process = pid; !process.empty(); process.clear(), children >> process) {
+    const std::string status = ReadFile("/proc/" + process + "/status");
+    const std::size_t at = status.find("VmHWM:");
+    if (status.starts_with("Name:\tcroft-control") && at != std::string::npos) {
+      peak = std::max(peak, std::stoul(status.substr(at + 6)) * 1024);
+    }
+  }
+  return peak;
 }
 
 std::string RunningControl::address() const {

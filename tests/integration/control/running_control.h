@@ -29,6 +29,9 @@ class RunningControl {
   // Runs another one on the same directory to its end; its exit code.
   int RunSecond(std::string& output);
 
+  // The most memory its serving process has had resident, in bytes.
+  std::size_t PeakMemory() const;
+
   const std::string& directory() const { return directory_; }
   std::string address() const;
   std::string ca() const;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -20,7 +22,10 @@ namespace {
 using grpc::StatusCode;
 
 constexpr int kThreads = 64;
-constexpr int kWritesEach = 20;
+constexpr int kWritesEach = 5;
+constexpr int kCallsAtOnce = 10'000;
+constexpr int kConnections = 16;
+constexpr std::size_t kMemoryMax = 256 << 20;
 
 class Writers : public testing::Test {
  protected:
@@ -68,6 +73,45 @@ class Writers : public testing::Test {
       request.set_page_token(page.next_page_token());
     } while (!page.next_page_token().empty());
     return names.size();
+  }
+
+  // So many calls before the first answer is awaited, over several connections; their answers, in
+  // the order of the calls.
+  std::vector<grpc::Status> CallAtOnce(const std::string& method,
+                                       const std::function<std::string(int)>& request) {
+    struct Pending {
+      grpc::ClientContext context;
+      grpc::ByteBuffer answer;
+      grpc::Status status;
+      std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+    };
+    std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
+    for (int i = 0; i < kConnections; ++i) {
+      stubs.push_back(std::make_unique<grpc::GenericStub>(control_.Connect()));
+    }
+    grpc::CompletionQueue queue;
+    std::vector<std::unique_ptr<Pending>> calls;
+    for (int i = 0; i < kCallsAtOnce; ++i) {
+      const grpc::Slice slice(request(i));
+      auto call = std::make_unique<Pending>();
+      client_.Authorize(call->context);
+      call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(120));
+      call->reader = stubs[static_cast<std::size_t>(i % kConnections)]->PrepareUnaryCall(
+          &call->context, method, grpc::ByteBuffer(&slice, 1), &queue);
+      call->reader->StartCall();
+      call->reader->Finish(&call->answer, &call->status, call.get());
+      calls.push_back(std::move(call));
+    }
+    std::vector<grpc::Status> answers;
+    for (int i = 0; i < kCallsAtOnce; ++i) {
+      void* tag = nullptr;
+      bool ok = false;
+      EXPECT_TRUE(queue.Next(&tag, &ok));
+    }
+    for (const auto& call : calls) {
+      answers.push_back(call->status);
+    }
+    return answers;
   }
 
   RunningControl& control_ = RunningControl::Shared();
@@ -147,44 +191,61 @@ TEST_F(Writers, OnManyObjectsWhatSucceededIsThere) {
 }
 
 // More calls under way than control queues.
-TEST_F(Writers, TwoThousandAtOnceAreDoneOrRefused) {
-  constexpr int kCalls = 2000;
-  struct Pending {
-    grpc::ClientContext context;
-    grpc::ByteBuffer answer;
-    grpc::Status status;
-    std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  };
-  grpc::GenericStub stub(client_.channel());
-  grpc::CompletionQueue queue;
-  std::vector<std::unique_ptr<Pending>> calls;
-  for (int i = 0; i < kCalls; ++i) {
-    v1::CreateAccountRequest request;
-    request.set_parent(farm_);
-    request.set_account_id("c" + std::to_string(i));
-    request.mutable_account();
-    const grpc::Slice slice(request.SerializeAsString());
-    auto call = std::make_unique<Pending>();
-    client_.Authorize(call->context);
-    call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(120));
-    call->reader = stub.PrepareUnaryCall(&call->context, "/croft.v1.AccountService/CreateAccount",
-                                         grpc::ByteBuffer(&slice, 1), &queue);
-    call->reader->StartCall();
-    call->reader->Finish(&call->answer, &call->status, call.get());
-    calls.push_back(std::move(call));
-  }
-  for (int i = 0; i < kCalls; ++i) {
-    void* tag = nullptr;
-    bool ok = false;
-    ASSERT_TRUE(queue.Next(&tag, &ok));
-  }
+TEST_F(Writers, TenThousandAtOnceOnManyObjectsAreDoneOrRefused) {
+  const std::vector<grpc::Status> answers =
+      CallAtOnce("/croft.v1.AccountService/CreateAccount", [&](int i) {
+        v1::CreateAccountRequest request;
+        request.set_parent(farm_);
+        request.set_account_id("c" + std::to_string(i));
+        request.mutable_account();
+        return request.SerializeAsString();
+      });
   std::size_t succeeded = 0;
-  for (const auto& call : calls) {
-    succeeded += call->status.ok() ? 1 : 0;
-    EXPECT_TRUE(call->status.ok() || IsRefusedAsBusy(call->status));
+  for (const grpc::Status& answer : answers) {
+    succeeded += answer.ok() ? 1 : 0;
+    EXPECT_TRUE(answer.ok() || IsRefusedAsBusy(answer));
   }
   EXPECT_GT(succeeded, 0U);
   EXPECT_EQ(CountAccounts(), succeeded);
+  EXPECT_LT(control_.PeakMemory(), kMemoryMax);
+}
+
+// All have read the same version: one write is done, the others are told so.
+TEST_F(Writers, OfTenThousandAtOnceOnOneVersionOneIsDone) {
+  v1::Account account;
+  ASSERT_TRUE(client_
+                  .Call<v1::CreateAccountRequest>(
+                      "croft.v1.AccountService/CreateAccount",
+                      "parent: '" + farm_ + "' account_id: 'one' account {}", account)
+                  .ok());
+  const std::vector<grpc::Status> answers =
+      CallAtOnce("/croft.v1.AccountService/UpdateAccount", [&](int i) {
+        v1::UpdateAccountRequest request;
+        request.mutable_account()->set_name(account.name());
+        request.mutable_account()->set_etag(account.etag());
+        (*request.mutable_account()->mutable_labels())["writer"] = std::to_string(i);
+        request.mutable_update_mask()->add_paths("labels.writer");
+        return request.SerializeAsString();
+      });
+  std::map<std::string, int> reasons;
+  std::string winner;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].ok()) {
+      winner = std::to_string(i);
+    }
+    ++reasons[answers[i].ok() ? "" : DetailOf(answers[i]).reason()];
+    EXPECT_TRUE(answers[i].ok() || answers[i].error_code() == StatusCode::ABORTED ||
+                IsRefusedAsBusy(answers[i]));
+  }
+  EXPECT_EQ(reasons[""], 1);
+  EXPECT_GT(reasons["ETAG_MISMATCH"], 0);
+  v1::Account now;
+  ASSERT_TRUE(client_
+                  .Call<v1::GetAccountRequest>("croft.v1.AccountService/GetAccount",
+                                               "name: '" + account.name() + "'", now)
+                  .ok());
+  EXPECT_EQ(now.labels().at("writer"), winner);
+  EXPECT_LT(control_.PeakMemory(), kMemoryMax);
 }
 
 }  // namespace

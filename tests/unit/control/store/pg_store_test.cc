@@ -337,6 +337,22 @@ TEST(PgError, ErrorsKeepTheirMeaning) {
   }
 }
 
+TEST(PgError, TellsTheWayOut) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"53100", "could not extend file", "make room"},
+      {"", "FATAL:  sorry, too many clients already", "max_connections"},
+      {"", "FATAL:  too many connections for role \"croft\"", "connection limit"},
+      {"25006", "cannot execute INSERT in a read-only transaction", "takes no writes"},
+      {"", "connection to server failed: session is read-only", "takes no writes"},
+      {"", "could not connect: Connection refused", "goes on by itself"},
+      {"57P01", "terminating connection", "goes on by itself"},
+  };
+  for (const auto& [state, text, way_out] : cases) {
+    EXPECT_THAT(std::string(WayOut(state, text)), testing::HasSubstr(way_out)) << text;
+  }
+  EXPECT_EQ(WayOut("23505", "duplicate key value"), "");
+}
+
 TEST(PgStoreOpen, SaysThatTheDatabaseIsAway) {
   const auto store = OpenPgStore({.url = "host=/nowhere dbname=x"});
   EXPECT_EQ(store.status().code(), absl::StatusCode::kUnavailable);
