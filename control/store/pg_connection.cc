@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
+// With no more connections to be had: how soon that is tried again, and how long when none of our
+// own can come back.
+constexpr std::chrono::milliseconds kFullRetry{100};
+constexpr std::chrono::milliseconds kFullPatience{1000};
+
 void AppendHex(std::string_view bytes, std::string& out) {
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
@@ -329,7 +334,8 @@ void ConnectionPool::Lease::Discard() {
 }
 
 absl::StatusOr<ConnectionPool::Lease> ConnectionPool::Acquire() {
-  const auto deadline = std::chrono::steady_clock::now() + options_.acquire_timeout;
+  const auto start = std::chrono::steady_clock::now();
+  const auto deadline = start + options_.acquire_timeout;
   for (;;) {
     if (auto connection = TakeIdle(deadline); !connection.ok() || *connection != nullptr) {
       return connection.ok() ? absl::StatusOr<Lease>(Lease(*this, *std::move(connection)))
@@ -339,11 +345,11 @@ absl::StatusOr<ConnectionPool::Lease> ConnectionPool::Acquire() {
     if (opened.ok()) {
       return Lease(*this, *std::move(opened));
     }
-    // The server has no more for us than we have: one of those comes back soon.
-    const bool has_others =
-        IsOutOfConnections(std::string(opened.status().message())) && AwaitIdle(deadline);
+    const bool is_full = IsOutOfConnections(std::string(opened.status().message()));
+    const bool has_others = is_full && AwaitIdle();
     Return(nullptr);
-    if (!has_others) {
+    if (!is_full ||
+        std::chrono::steady_clock::now() >= (has_others ? deadline : start + kFullPatience)) {
       return opened.status();
     }
   }
@@ -368,13 +374,15 @@ absl::StatusOr<std::unique_ptr<Connection>> ConnectionPool::TakeIdle(
   return connection;
 }
 
-// The caller counts as one that is lent. Those that wait here are woken by each other too.
-bool ConnectionPool::AwaitIdle(std::chrono::steady_clock::time_point deadline) {
+// The caller counts as one that is lent. PostgreSQL also needs a moment to see that one was closed.
+bool ConnectionPool::AwaitIdle() {
   std::unique_lock lock(mutex_);
   ++waiting_;
-  returned_.wait_until(lock, deadline, [this] { return !idle_.empty() || lent_ <= waiting_; });
+  const bool has_others = lent_ > waiting_;
+  returned_.wait_for(lock, has_others ? kFullPatience : kFullRetry,
+                     [this] { return !idle_.empty(); });
   --waiting_;
-  return !idle_.empty();
+  return has_others;
 }
 
 void ConnectionPool::Return(std::unique_ptr<Connection> connection) {

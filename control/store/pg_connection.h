@@ -141,8 +141,9 @@ class ConnectionPool {
   // An idle one, or null when one is to be opened; either counts as lent.
   absl::StatusOr<std::unique_ptr<Connection>> TakeIdle(
       std::chrono::steady_clock::time_point deadline);
-  // Whether one has come back; false at once when none is lent that could.
-  bool AwaitIdle(std::chrono::steady_clock::time_point deadline);
+  // While the server has no more connections: waits a while for one to come back. False when none
+  // is lent that could.
+  bool AwaitIdle();
 
   const PgOptions options_;
   AnswerWatch& watch_;
