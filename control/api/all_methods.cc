@@ -1,5 +1,6 @@
 #include "control/api/all_methods.h"
 
+#include "control/api/apply_method.h"
 #include "control/api/change_methods.h"
 #include "control/api/custom_methods.h"
 #include "control/api/event_stream.h"
@@ -22,6 +23,7 @@ Methods BuildMethods(const ApiParts& parts) {
                   .authority = parts.authority,
                   .clock = parts.clock},
                  methods);
+  AddApplyResources(parts.store, parts.resources.access(), methods);
   AddSiteMethods(parts.store, parts.resources.access(), methods);
   AddChangeMethods(parts.store, parts.resources.access(), parts.feed, methods);
   AddReportMethods(parts.store, parts.resources.access(), parts.reports, methods);
@@ -31,7 +33,7 @@ Methods BuildMethods(const ApiParts& parts) {
 
 StreamMethods BuildStreamMethods(const ApiParts& parts) {
   StreamMethods streams;
-  AddImportAccounts(parts.resources, streams);
+  AddImports(parts.store, parts.resources, streams);
   AddWatchResources(parts.store, parts.resources.access(), parts.clock, streams);
   AddWatchEvents(parts.store, parts.resources.access(), streams);
   return streams;

@@ -4,12 +4,52 @@
 #include <optional>
 #include <utility>
 
+#include "control/domain/resource_import.h"
 #include "croft/v1/account.pb.h"
-#include "proto/base/error.h"
 
 namespace croft::control::api {
 namespace {
 
+// Errors in one message; with their reasons it stays well below what a message may be.
+constexpr int kErrorsPerMessage = 2000;
+
+// The answer, in pieces where there are very many errors; what is counted is in the last one.
+Turn ToTurn(v1::ImportResourcesResponse response) {
+  Turn turn;
+  while (response.errors_size() > kErrorsPerMessage) {
+    auto piece = std::make_unique<v1::ImportResourcesResponse>();
+    piece->mutable_errors()->Assign(response.errors().begin(),
+                                    response.errors().begin() + kErrorsPerMessage);
+    response.mutable_errors()->DeleteSubrange(0, kErrorsPerMessage);
+    turn.messages.push_back(std::move(piece));
+  }
+  turn.messages.push_back(std::make_unique<v1::ImportResourcesResponse>(std::move(response)));
+  return turn;
+}
+
+class ResourceImport final : public StreamHandler {
+ public:
+  ResourceImport(store::Store& store, domain::Access& access) : store_(store), access_(access) {}
+
+  absl::StatusOr<Turn> OnRequest(const domain::Caller& caller,
+                                 const google::protobuf::Message& request) override {
+    const auto& batch = static_cast<const v1::ImportResourcesRequest&>(request);
+    if (!options_.has_value()) {
+      options_ = {.validate_only = batch.validate_only(),
+                  .reason = batch.reason(),
+                  .field_manager = batch.field_manager()};
+    }
+    auto response = domain::Import(store_, access_, caller, batch.rows(), *options_);
+    return response.ok() ? absl::StatusOr<Turn>(ToTurn(*std::move(response))) : response.status();
+  }
+
+ private:
+  store::Store& store_;
+  domain::Access& access_;
+  std::optional<domain::WriteOptions> options_;  // the first message's
+};
+
+// Accounts only, in the words of ImportAccounts.
 class AccountImport final : public StreamHandler {
  public:
   explicit AccountImport(domain::Resources& resources) : resources_(resources) {}
@@ -17,12 +57,13 @@ class AccountImport final : public StreamHandler {
   absl::StatusOr<Turn> OnRequest(const domain::Caller& caller,
                                  const google::protobuf::Message& request) override {
     auto batch = static_cast<const v1::ImportAccountsRequest&>(request);
-    if (batch.rows_size() > kImportRowsMax) {
-      return Error(absl::StatusCode::kInvalidArgument,
-                   "a message of an import has {} rows; send at most {} and wait for the answer",
-                   batch.rows_size(), kImportRowsMax);
+    if (!first_.has_value()) {
+      first_.emplace();
+      first_->set_parent(batch.parent());
+      first_->set_validate_only(batch.validate_only());
     }
-    CarryOver(batch);
+    batch.set_parent(first_->parent());
+    batch.set_validate_only(first_->validate_only());
     auto response = resources_.ImportAccounts(caller, batch);
     if (!response.ok()) {
       return response.status();
@@ -33,24 +74,16 @@ class AccountImport final : public StreamHandler {
   }
 
  private:
-  // Parent and mode are the first message's.
-  void CarryOver(v1::ImportAccountsRequest& batch) {
-    if (!first_.has_value()) {
-      first_.emplace();
-      first_->set_parent(batch.parent());
-      first_->set_validate_only(batch.validate_only());
-    }
-    batch.set_parent(first_->parent());
-    batch.set_validate_only(first_->validate_only());
-  }
-
   domain::Resources& resources_;
-  std::optional<v1::ImportAccountsRequest> first_;
+  std::optional<v1::ImportAccountsRequest> first_;  // parent and mode
 };
 
 }  // namespace
 
-void AddImportAccounts(domain::Resources& resources, StreamMethods& streams) {
+void AddImports(store::Store& store, domain::Resources& resources, StreamMethods& streams) {
+  streams.Add("croft.v1.ResourceService.ImportResources", [&store, &resources](const Wake&) {
+    return std::make_unique<ResourceImport>(store, resources.access());
+  });
   streams.Add("croft.v1.AccountService.ImportAccounts",
               [&resources](const Wake&) { return std::make_unique<AccountImport>(resources); });
 }

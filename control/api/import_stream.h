@@ -1,4 +1,4 @@
-// The import of accounts as a stream: each message is a batch and a change, answered once it is
+// Imports as streams: each message is a batch and a change, answered once it is
 // committed.
 #pragma once
 
@@ -7,9 +7,7 @@
 
 namespace croft::control::api {
 
-inline constexpr int kImportRowsMax = 1000;  // of one message
-
-// `resources` must outlive the table.
-void AddImportAccounts(domain::Resources& resources, StreamMethods& streams);
+// Store and `resources` must outlive the table.
+void AddImports(store::Store& store, domain::Resources& resources, StreamMethods& streams);
 
 }  // namespace croft::control::api

@@ -1,5 +1,6 @@
 // Resources::Create.
 #include "control/domain/failures.h"
+#include "control/domain/field_ownership.h"
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
 #include "control/domain/steps.h"
@@ -147,15 +148,22 @@ absl::StatusOr<Written> CreateIn(const RuleContext& context, const Message& reso
 }
 
 absl::StatusOr<MessagePtr> PrepareCreation(const Caller& caller, std::string_view name,
-                                           const Message& resource) {
+                                           const Message& resource,
+                                           std::string_view field_manager) {
   MessagePtr input = Copy(resource);
   ClearOutputOnly(*input);
   SetText(*input, "name", name);
   if (contract::TypeOf(*input) == ResourceType::kToken && GetText(*input, "operator").empty()) {
     SetText(*input, "operator", caller.operator_name);
   }
+  const google::protobuf::FieldMask given = MaskOfSetFields(*input);
   contract::Normalize(*input);
-  if (absl::Status status = contract::InvalidFields(contract::Validate(*input)); !status.ok()) {
+  absl::Status status = contract::InvalidFields(contract::Validate(*input));
+  if (status.ok()) {
+    status = TakeFields({.manager = field_manager}, given, *NewMessage(contract::TypeOf(*input)),
+                        *input);
+  }
+  if (!status.ok()) {
     return status;
   }
   return input;
@@ -191,7 +199,7 @@ absl::StatusOr<Written> Resources::CreateToken(const Caller& caller, std::string
 absl::StatusOr<Written> Resources::CreateWith(const Caller& caller, const std::string& name,
                                               const Message& resource, const WriteOptions& options,
                                               const TokenSecret* secret) {
-  const auto input = PrepareCreation(caller, name, resource);
+  const auto input = PrepareCreation(caller, name, resource, options.field_manager);
   if (!input.ok()) {
     return input.status();
   }

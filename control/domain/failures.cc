@@ -67,6 +67,28 @@ absl::Status Referenced(std::string_view name, const std::vector<std::string>& b
                           by.size() == 1 ? "it" : "them"));
 }
 
+absl::Status FieldOwned(std::string_view name, const std::vector<OwnedField>& fields) {
+  const auto parsed = contract::ParseResourceName(name);
+  const std::string prefix =
+      parsed.ok() ? fmt::format("{}.", contract::Facts(parsed->type).noun) : "";
+  v1::ErrorDetail detail;
+  detail.set_reason("FIELD_OWNED");
+  detail.set_resource(std::string(name));
+  for (const OwnedField& field : fields) {
+    *detail.add_violations() =
+        MakeViolation(prefix + field.path, field.value,
+                      fmt::format("belongs to the field manager \"{}\"", field.owner));
+  }
+  const OwnedField& first = fields.front();
+  return contract::WithDetail(
+      Error(absl::StatusCode::kAlreadyExists,
+            "{} of {} belongs to the field manager \"{}\"{}; leave it to that, or take it over "
+            "with --force",
+            first.path, name, first.owner,
+            fields.size() == 1 ? "" : fmt::format(" (and {} more fields)", fields.size() - 1)),
+      detail);
+}
+
 absl::Status Protected(std::string_view name) {
   return Fail(absl::StatusCode::kFailedPrecondition, "PROTECTED", name,
               fmt::format("{} was made with the database and can't be deleted", name));

@@ -24,6 +24,14 @@ absl::Status ParentGone(std::string_view name, std::string_view parent);
 absl::Status EtagMismatch(std::string_view name, std::string_view etag, std::string_view given);
 // failed_precondition, reason REFERENCED: what still refers to the resource.
 absl::Status Referenced(std::string_view name, const std::vector<std::string>& by);
+// A field that a write may not change, as it would have become.
+struct OwnedField {
+  std::string path;
+  std::string value;
+  std::string owner;  // the manager
+};
+// already_exists, reason FIELD_OWNED, a violation for each. REQUIRES: there is one.
+absl::Status FieldOwned(std::string_view name, const std::vector<OwnedField>& fields);
 // failed_precondition, reason PROTECTED: the platform and the root organization.
 absl::Status Protected(std::string_view name);
 // already_exists, reason REQUEST_ID_REUSED.

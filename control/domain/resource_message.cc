@@ -6,6 +6,7 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <google/protobuf/util/time_util.h>
 
+#include "control/domain/field_ownership.h"
 #include "croft/v1/account.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/node.pb.h"
@@ -167,6 +168,9 @@ bool ParseRow(const StoredResource& row, Message& resource) {
   if (!parsed) {
     resource.Clear();
   }
+  if (!row.owners.empty()) {
+    resource.MergeFromString(row.owners);
+  }
   SetOutputFields(row, resource);
   return parsed;
 }
@@ -216,6 +220,7 @@ std::string ToBody(const Message& resource) {
 
 void SetBody(const Message& resource, StoredResource& row) {
   row.body = ToBody(resource);
+  row.owners = FormatOwners(OwnersOf(resource));
   row.terms = contract::IndexTerms(resource);
 }
 

@@ -30,8 +30,8 @@ bool ParseRow(const store::StoredResource& row, google::protobuf::Message& resou
 // Sets what control sets: name, uid, organization, etag, times (of a deleted row also when it was
 // deleted and will be purged), revision.
 void SetOutputFields(const store::StoredResource& row, google::protobuf::Message& resource);
-// What is stored: the body, without those but with a pool's identity, which nodes need; and the
-// terms to find it by.
+// What is stored: the body, without those but with a pool's identity, which nodes need; the owners
+// of its fields; and the terms to find it by.
 void SetBody(const google::protobuf::Message& resource, store::StoredResource& row);
 void SetRevision(std::int64_t revision, google::protobuf::Message& resource);
 

@@ -39,7 +39,8 @@ struct Written {
   MessagePtr answer;
   v1::Counts counts;
   bool repeated = false;  // the answer that was given to this request id before
-  // It wrote what is no resource, which is committed without a change.
+  // It wrote what is no change of a resource (a field has another owner), which is kept without
+  // one.
   bool keeps = false;
 };
 

@@ -2,6 +2,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "control/domain/failures.h"
+#include "control/domain/field_ownership.h"
 #include "control/domain/resource_message.h"
 #include "control/domain/resources.h"
 #include "control/domain/steps.h"
@@ -21,8 +22,7 @@ using store::StoredResource;
 absl::StatusOr<MessagePtr> Merge(const Message& current, const Message& input,
                                  const FieldMask& mask) {
   MessagePtr next = Copy(current);
-  absl::Status status =
-      contract::ApplyMask(mask.paths().empty() ? MaskOfSetFields(input) : mask, input, *next);
+  absl::Status status = contract::ApplyMask(mask, input, *next);
   if (!status.ok()) {
     return status;
   }
@@ -55,6 +55,37 @@ absl::Status WriteRow(store::Transaction& transaction, const StoredResource& row
 
 }  // namespace
 
+absl::StatusOr<UpdatePlan> PlanUpdate(const RuleContext& context, const StoredResource& row,
+                                      const Message& input, const FieldMask& mask) {
+  absl::Status status =
+      context.access.CheckWrite(context.caller, row, Action::kUpdate, &context.transaction);
+  if (!status.ok()) {
+    return status;
+  }
+  const std::string etag = GetText(input, "etag");
+  if (!etag.empty() && etag != FormatEtag(row.change_id)) {
+    return EtagMismatch(row.name, FormatEtag(row.change_id), etag);
+  }
+  UpdatePlan plan;
+  plan.current = NewMessage(row.type);
+  plan.is_readable = ParseRow(row, *plan.current);
+  const FieldMask fields = mask.paths().empty() ? MaskOfSetFields(input) : mask;
+  auto next = Merge(*plan.current, input, fields);
+  if (!next.ok()) {
+    return next.status();
+  }
+  plan.next = *std::move(next);
+  plan.changes = !plan.is_readable ||
+                 !google::protobuf::util::MessageDifferencer::Equals(*plan.current, *plan.next);
+  status = TakeFields({context.options.field_manager, context.options.force}, fields, *plan.current,
+                      *plan.next);
+  if (!status.ok()) {
+    return status;
+  }
+  plan.takes_fields = FormatOwners(OwnersOf(*plan.current)) != FormatOwners(OwnersOf(*plan.next));
+  return plan;
+}
+
 absl::StatusOr<Written> UpdateIn(const RuleContext& context, const Message& input,
                                  const FieldMask& mask) {
   store::Transaction& transaction = context.transaction;
@@ -67,28 +98,21 @@ absl::StatusOr<Written> UpdateIn(const RuleContext& context, const Message& inpu
     return NotFound(name);
   }
   StoredResource& row = **found;
-  absl::Status status =
-      context.access.CheckWrite(context.caller, row, Action::kUpdate, &transaction);
-  if (!status.ok()) {
-    return status;
+  auto plan = PlanUpdate(context, row, input, mask);
+  if (!plan.ok()) {
+    return plan.status();
   }
-  const std::string etag = GetText(input, "etag");
-  if (!etag.empty() && etag != FormatEtag(row.change_id)) {
-    return EtagMismatch(name, FormatEtag(row.change_id), etag);
-  }
-  const MessagePtr current = NewMessage(row.type);
-  const bool readable = ParseRow(row, *current);
-  auto next = Merge(*current, input, mask);
-  if (!next.ok()) {
-    return next.status();
-  }
-  Written written{.answer = *std::move(next), .counts = CountUpdated()};
-  if (readable && google::protobuf::util::MessageDifferencer::Equals(*current, *written.answer)) {
+  Written written{.answer = std::move(plan->next), .counts = CountUpdated()};
+  if (!plan->changes) {
     written.counts = CountUnchanged();
-    return written;
+    written.keeps = plan->takes_fields;
+    row.owners = FormatOwners(OwnersOf(*written.answer));
+    const absl::Status status = plan->takes_fields ? transaction.SetOwners(row) : absl::OkStatus();
+    return status.ok() ? absl::StatusOr<Written>(std::move(written)) : status;
   }
-  status = context.access.CheckPermissions(context.caller, row, readable ? current.get() : nullptr,
-                                           *written.answer, &transaction);
+  absl::Status status = context.access.CheckPermissions(
+      context.caller, row, plan->is_readable ? plan->current.get() : nullptr, *written.answer,
+      &transaction);
   if (!status.ok()) {
     return status;
   }

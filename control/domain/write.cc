@@ -83,9 +83,12 @@ absl::StatusOr<Written> Attempt(store::Store& store, const WriteRequest& request
   return written;
 }
 
+}  // namespace
+
 absl::Status CheckOptions(const WriteOptions& options) {
   constexpr std::size_t kRequestIdBytesMax = 128;
   constexpr std::size_t kReasonBytesMax = 1000;
+  constexpr std::size_t kManagerBytesMax = 64;
   std::vector<v1::FieldViolation> violations;
   if (options.request_id.size() > kRequestIdBytesMax || contract::HasControl(options.request_id)) {
     violations.push_back(MakeViolation(
@@ -97,10 +100,14 @@ absl::Status CheckOptions(const WriteOptions& options) {
         "reason", options.reason,
         fmt::format("is at most {} bytes without control characters", kReasonBytesMax)));
   }
+  if (options.field_manager.size() > kManagerBytesMax ||
+      contract::HasControl(options.field_manager)) {
+    violations.push_back(MakeViolation(
+        "field_manager", options.field_manager,
+        fmt::format("is at most {} bytes without control characters", kManagerBytesMax)));
+  }
   return contract::InvalidFields(violations);
 }
-
-}  // namespace
 
 v1::Counts CountCreated() {
   v1::Counts counts;

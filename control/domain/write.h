@@ -16,6 +16,9 @@ struct WriteRequest {
   const google::protobuf::Message& prototype;
 };
 
+// What a caller may ask of any write; Write judges them by itself.
+absl::Status CheckOptions(const WriteOptions& options);
+
 v1::Counts CountCreated();
 v1::Counts CountUpdated();
 v1::Counts CountUnchanged();

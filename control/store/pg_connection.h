@@ -85,8 +85,8 @@ class Connection {
   absl::Status Execute(std::string_view sql, std::chrono::milliseconds limit = {});
   absl::StatusOr<Rows> Query(std::string_view sql, const Params& params = Params());
 
-  // The one thing that is written in bulk: eleven values of text, a null pointer for NULL.
-  using CopyRow = std::array<const char*, 11>;
+  // The one thing that is written in bulk: twelve values of text, a null pointer for NULL.
+  using CopyRow = std::array<const char*, 12>;
   // By COPY: the fastest way in, and all or nothing.
   absl::Status Copy(std::string_view table, const std::vector<std::string>& columns,
                     const std::vector<CopyRow>& rows);

@@ -37,6 +37,7 @@ StoredResource ToStoredResource(const Rows& rows, int row) {
   resource.created = rows.Time(row, 11);
   resource.updated = rows.Time(row, 12);
   resource.deleted = rows.Bool(row, 13);
+  resource.owners = rows.Bytes(row, 14);
   return resource;
 }
 

@@ -16,7 +16,8 @@ inline constexpr std::string_view kSelectResource =
     "SELECT r.type, r.uid, r.name, r.farm_uid, r.organization_uid, o.name, r.store_uid, "
     "r.identity, r.body, c.revision, r.change_id, "
     "(extract(epoch FROM r.created_at) * 1000000)::bigint, "
-    "(extract(epoch FROM coalesce(c.changed_at, r.created_at)) * 1000000)::bigint, r.deleted "
+    "(extract(epoch FROM coalesce(c.changed_at, r.created_at)) * 1000000)::bigint, r.deleted, "
+    "r.owners "
     "FROM resource r "
     "LEFT JOIN change c ON c.change_id = r.change_id "
     "LEFT JOIN resource o ON o.type = 101 AND o.uid = r.organization_uid ";

@@ -36,6 +36,7 @@ class PgTransaction final : public Transaction {
   // ---- pg_writes.cc
   absl::Status Insert(const StoredResource& row) override;
   absl::Status Update(const StoredResource& row) override;
+  absl::Status SetOwners(const StoredResource& row) override;
   absl::Status Delete(const StoredResource& row) override;
   absl::Status Undelete(const StoredResource& row) override;
   absl::StatusOr<std::vector<std::string>> InsertMany(

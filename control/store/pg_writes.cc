@@ -37,10 +37,10 @@ constexpr std::string_view kReplaceTerms =
 absl::Status PgTransaction::Insert(const StoredResource& row) {
   const auto inserted = connection_->Query(
       fmt::format("INSERT INTO resource (type, uid, name, farm_uid, organization_uid, store_uid, "
-                  "identity, body, created_change_id, change_id, created_at, home_path) "
+                  "identity, body, created_change_id, change_id, created_at, home_path, owners) "
                   "VALUES ($1::smallint, $2::bigint, $3, $4::bigint, nullif($5::bigint, 0), "
                   "nullif($6::bigint, 0), nullif($7::integer, 0), $8::bytea, $9::bigint, "
-                  "$9::bigint, {}, nullif($11, '')) ON CONFLICT DO NOTHING",
+                  "$9::bigint, {}, nullif($11, ''), nullif($12::bytea, '')) ON CONFLICT DO NOTHING",
                   TimeParam(10)),
       Params()
           .Int(TypeNumber(row.type))
@@ -53,7 +53,8 @@ absl::Status PgTransaction::Insert(const StoredResource& row) {
           .Bytes(row.body)
           .Int(change_id_)
           .Time(time_)
-          .Text(row.home_path));
+          .Text(row.home_path)
+          .Bytes(row.owners));
   if (!inserted.ok()) {
     return inserted.status();
   }
@@ -101,7 +102,8 @@ absl::Status PgTransaction::Update(const StoredResource& row) {
                              "UPDATE resource r SET body = $4::bytea, change_id = $3::bigint, "
                              "organization_uid = nullif($5::bigint, 0), "
                              "store_uid = nullif($6::bigint, 0), "
-                             "identity = nullif($7::integer, 0) "
+                             "identity = nullif($7::integer, 0), "
+                             "owners = nullif($9::bytea, '') "
                              "FROM old WHERE r.type = old.type AND r.uid = old.uid",
                          Params()
                              .Int(TypeNumber(row.type))
@@ -111,7 +113,19 @@ absl::Status PgTransaction::Update(const StoredResource& row) {
                              .Int(row.organization_uid)
                              .Int(row.store_uid)
                              .Int(row.identity)
-                             .Texts(row.terms));
+                             .Texts(row.terms)
+                             .Bytes(row.owners));
+  if (!updated.ok()) {
+    return updated.status();
+  }
+  return updated->affected() == 0 ? Conflict(row.name) : absl::OkStatus();
+}
+
+absl::Status PgTransaction::SetOwners(const StoredResource& row) {
+  const auto updated = connection_->Query(
+      "UPDATE resource SET owners = nullif($3::bytea, '') "
+      "WHERE type = $1::smallint AND uid = $2::bigint AND NOT deleted",
+      Params().Int(TypeNumber(row.type)).Int(row.uid).Bytes(row.owners));
   if (!updated.ok()) {
     return updated.status();
   }
@@ -247,25 +261,27 @@ absl::Status PgTransaction::CopyRows(const std::vector<StoredResource>& rows) {
   for (const StoredResource& row : rows) {
     Params& own = values.emplace_back();
     own.Int(row.uid).Text(row.name).Int(row.organization_uid).Int(row.store_uid).Bytes(row.body);
-    own.Text(row.home_path);
+    own.Text(row.home_path).Bytes(row.owners);
     const auto text = [&own](std::size_t i) { return own.values()[i].c_str(); };
     lines.push_back({shared.values()[0].c_str(), shared.values()[1].c_str(),
                      shared.values()[2].c_str(), shared.values()[2].c_str(), created_at.c_str(),
                      text(0), text(1), row.organization_uid == 0 ? nullptr : text(2),
                      row.store_uid == 0 ? nullptr : text(3), text(4),
-                     row.home_path.empty() ? nullptr : text(5)});
+                     row.home_path.empty() ? nullptr : text(5),
+                     row.owners.empty() ? nullptr : text(6)});
   }
-  return connection_->Copy("resource",
-                           {"type", "farm_uid", "created_change_id", "change_id", "created_at",
-                            "uid", "name", "organization_uid", "store_uid", "body", "home_path"},
-                           lines);
+  return connection_->Copy(
+      "resource",
+      {"type", "farm_uid", "created_change_id", "change_id", "created_at", "uid", "name",
+       "organization_uid", "store_uid", "body", "home_path", "owners"},
+      lines);
 }
 
 absl::StatusOr<std::vector<std::string>> PgTransaction::InsertFreeNames(
     const std::vector<StoredResource>& rows) {
   std::vector<std::string> taken;
   std::vector<std::int64_t> uids, owners, stores;
-  std::vector<std::string> names, bodies, homes;
+  std::vector<std::string> names, bodies, homes, field_owners;
   for (const StoredResource& row : rows) {
     uids.push_back(row.uid);
     owners.push_back(row.organization_uid);
@@ -273,16 +289,18 @@ absl::StatusOr<std::vector<std::string>> PgTransaction::InsertFreeNames(
     names.push_back(row.name);
     bodies.push_back(row.body);
     homes.push_back(row.home_path);
+    field_owners.push_back(row.owners);
   }
   const int type = TypeNumber(rows.front().type);
   const auto inserted = connection_->Query(
       fmt::format(
           "INSERT INTO resource (type, uid, name, farm_uid, organization_uid, store_uid, body, "
-          "created_change_id, change_id, created_at, home_path) "
+          "created_change_id, change_id, created_at, home_path, owners) "
           "SELECT $1::smallint, uid, name, $2::bigint, nullif(owner, 0), nullif(store, 0), "
-          "decode(body, 'hex'), $3::bigint, $3::bigint, {}, nullif(home, '') "
+          "decode(body, 'hex'), $3::bigint, $3::bigint, {}, nullif(home, ''), "
+          "nullif(decode(owners, 'hex'), '') "
           "FROM unnest($5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], "
-          "$10::text[]) AS rows (uid, name, owner, store, body, home) "
+          "$10::text[], $11::text[]) AS rows (uid, name, owner, store, body, home, owners) "
           "ON CONFLICT (type, name) WHERE NOT deleted DO NOTHING",
           TimeParam(4)),
       Params()
@@ -295,7 +313,8 @@ absl::StatusOr<std::vector<std::string>> PgTransaction::InsertFreeNames(
           .Ints(owners)
           .Ints(stores)
           .HexTexts(bodies)
-          .Texts(homes));
+          .Texts(homes)
+          .HexTexts(field_owners));
   if (!inserted.ok()) {
     return inserted.status();
   }

@@ -48,6 +48,7 @@ struct StoredResource {
   std::string home_path = {};  // an account's, unique in its store (write side); "" for other types
   std::uint32_t identity = 0;  // a pool's, unique in its farm; 0 for other types
   std::string body;
+  std::string owners = {};  // a message of the type with its field_owners alone; not in the feed
   std::vector<std::string> terms;                 // contract::IndexTerms of it (write side)
   std::int64_t revision = 0;                      // of the last change (read side)
   std::int64_t change_id = 0;                     // the version: etag
@@ -112,6 +113,8 @@ class Transaction {
   virtual absl::Status Insert(const StoredResource& row) = 0;
   // Keeps the previous body in history.
   virtual absl::Status Update(const StoredResource& row) = 0;
+  // Writes the row's owners alone, which is no change: CommitAnswer keeps it too.
+  virtual absl::Status SetOwners(const StoredResource& row) = 0;
   // Leaves a tombstone, with the body, and frees the name. Its bindings and references go.
   virtual absl::Status Delete(const StoredResource& row) = 0;
   // Makes a deleted row a live one again. already_exists when its name, identity or home is taken.
@@ -154,7 +157,7 @@ class Transaction {
   // in doubt: look the request id up.
   virtual absl::StatusOr<CommittedChange> Commit(const ChangeInfo& info) = 0;
   // Ends a transaction that wrote no resource: what is kept is the answer to its request id, if it
-  // has one, and an operation's state.
+  // has one, owners, and an operation's state.
   virtual absl::Status CommitAnswer(const ChangeInfo& info) = 0;
 };
 

@@ -357,7 +357,7 @@ TEST_F(ControlApi, ImportOfTooManyRowsInOneMessageIsRefused) {
   const auto stream = stub->ImportAccounts(&context);
   v1::ImportAccountsRequest request;
   request.set_parent(farm_);
-  for (int i = 0; i < 1001; ++i) {
+  for (int i = 0; i < 10'001; ++i) {
     request.add_rows()->set_line(i);
   }
   stream->Write(request);

@@ -70,7 +70,7 @@ TEST_F(AccountImportTest, ASecondRunChangesNothing) {
   EXPECT_EQ(Revision(), revision);
 }
 
-TEST_F(AccountImportTest, AnExistingAccountWithOtherValuesIsAnError) {
+TEST_F(AccountImportTest, AnExistingAccountGetsOtherValuesButForWhatIsFixed) {
   Create("", "acme", v1::Organization());
   Add("alice");
   Add("bob");
@@ -78,8 +78,9 @@ TEST_F(AccountImportTest, AnExistingAccountWithOtherValuesIsAnError) {
   batch_.mutable_rows(0)->set_state(v1::SUSPENDED);
   batch_.mutable_rows(1)->set_organization("organizations/acme");
   const auto response = Import();
-  EXPECT_THAT(Errors(response), ElementsAre("1 state", "2 organization"));
-  EXPECT_THAT(response.errors(0).reason(), HasSubstr("ACTIVE, not SUSPENDED"));
+  EXPECT_THAT(Errors(response), ElementsAre("2 organization"));
+  EXPECT_THAT(response.errors(0).reason(), HasSubstr("fixed at creation"));
+  EXPECT_EQ(Get<v1::Account>("farms/main/accounts/alice")->state(), v1::SUSPENDED);
 }
 
 TEST_F(AccountImportTest, FillsStoresAndThenSaysThatNoneHasRoom) {

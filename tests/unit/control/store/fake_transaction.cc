@@ -190,6 +190,17 @@ absl::Status FakeTransaction::Update(const StoredResource& row) {
   return status;
 }
 
+absl::Status FakeTransaction::SetOwners(const StoredResource& row) {
+  return Do([key = KeyOf(row), name = row.name, owners = row.owners](State& state) {
+    const auto found = state.rows.find(key);
+    if (found == state.rows.end() || found->second.deleted) {
+      return Conflict(name);
+    }
+    found->second.owners = owners;
+    return absl::OkStatus();
+  });
+}
+
 absl::Status FakeTransaction::Delete(const StoredResource& row) {
   const auto found = copy_.rows.find(KeyOf(row));
   if (found == copy_.rows.end() || found->second.deleted) {

@@ -25,6 +25,7 @@ class FakeTransaction final : public Transaction {
       ResourceType type, const std::vector<std::string>& names) override;
   absl::Status Insert(const StoredResource& row) override;
   absl::Status Update(const StoredResource& row) override;
+  absl::Status SetOwners(const StoredResource& row) override;
   absl::Status Delete(const StoredResource& row) override;
   absl::Status Undelete(const StoredResource& row) override;
   absl::StatusOr<std::vector<std::string>> InsertMany(

@@ -1,0 +1,45 @@
+#include "control/domain/batch_errors.h"
+
+#include "control/domain/failures.h"
+#include "proto/base/error.h"
+#include "proto/contract/errors.h"
+
+namespace croft::control::domain {
+
+absl::Status CountMismatch(std::string_view message) {
+  v1::ErrorDetail detail;
+  detail.set_reason("COUNT_MISMATCH");
+  return contract::WithDetail(Error(absl::StatusCode::kFailedPrecondition, "{}", message), detail);
+}
+
+absl::Status NeedsSecret(std::string_view token) {
+  v1::ErrorDetail detail;
+  detail.set_reason("SECRET_NEEDED");
+  detail.set_resource(std::string(token));
+  return contract::WithDetail(
+      Error(absl::StatusCode::kInvalidArgument,
+            "{} does not exist, and a token's secret is shown only to who creates it by itself; "
+            "use croft create token",
+            token),
+      detail);
+}
+
+bool ConcernsResource(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kDataLoss:
+      return true;
+    case absl::StatusCode::kAborted:
+      return !IsConflict(status);
+    default:
+      return false;
+  }
+}
+
+}  // namespace croft::control::domain
