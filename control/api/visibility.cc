@@ -3,8 +3,12 @@
 #include "control/domain/failures.h"
 
 namespace croft::control::api {
+
 Visibility::Visibility(store::Store& store, domain::Access& access, const domain::Caller& caller)
-    : store_(store), access_(access), caller_(caller), all_(domain::Access::SeesEverything(caller)) {}
+    : store_(store),
+      access_(access),
+      caller_(caller),
+      all_(domain::Access::SeesEverything(caller)) {}
 
 absl::StatusOr<bool> Visibility::MayRead(const std::string& name) {
   if (all_) {

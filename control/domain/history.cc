@@ -9,7 +9,6 @@
 #include "control/domain/failures.h"
 #include "control/domain/page_token.h"
 #include "control/domain/resource_message.h"
-#include "control/store/row_type.h"
 #include "proto/base/error.h"
 #include "proto/contract/any_resource.h"
 #include "proto/contract/field_changes.h"
@@ -180,8 +179,7 @@ absl::StatusOr<v1::GetChangeResponse> GetChange(store::Store& store, Access& acc
   const absl::Status status =
       ForEachVersion(store, access, caller, request.revision(), [&](const Version& version) {
         ++total;
-        const std::pair<std::int64_t, std::int64_t> key(store::TypeNumber(version.row.type),
-                                                        version.row.uid);
+        const std::pair<std::int64_t, std::int64_t> key(version.place.type, version.place.uid);
         if (key <= *cursor) {
           return;
         }

@@ -9,7 +9,6 @@
 #include "control/domain/failures.h"
 #include "control/domain/page_token.h"
 #include "control/domain/resource_message.h"
-#include "control/store/row_type.h"
 #include "proto/base/error.h"
 #include "proto/contract/any_resource.h"
 
@@ -57,7 +56,7 @@ absl::Status BadToken(const std::string& token) {
 absl::StatusOr<std::unique_ptr<ResourceWatch>> ResourceWatch::Open(
     store::Store& store, Access& access, const Caller& caller,
     const v1::WatchResourcesRequest& request) {
-  std::unique_ptr<ResourceWatch> watch(new ResourceWatch(store, access, request));
+  auto watch = std::make_unique<ResourceWatch>(store, access, request);
   absl::Status status = watch->ReadRequest();
   if (status.ok()) {
     status = watch->Begin(caller);
@@ -268,10 +267,7 @@ absl::StatusOr<ResourceWatch::Page> ResourceWatch::NextChanges(const Caller& cal
     if (bytes > kPageBytesMax) {
       return page;
     }
-    position_ = {.revision = version.change.revision(),
-                 .tag = version.tag,
-                 .type = store::TypeNumber(version.row.type),
-                 .uid = version.row.uid};
+    position_ = version.place;
     const std::size_t count = page.events.size();
     if (absl::Status status = AddVersion(caller, version, page); !status.ok()) {
       return status;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/domain/access.h"
@@ -31,6 +32,10 @@ class ResourceWatch {
       store::Store& store, Access& access, const Caller& caller,
       const v1::WatchResourcesRequest& request);
 
+  // For Open, which makes it ready.
+  ResourceWatch(store::Store& store, Access& access, v1::WatchResourcesRequest request)
+      : store_(store), access_(access), request_(std::move(request)) {}
+
   // The next piece of a bounded amount of work, which may come to nothing. The caller's grants may
   // change between two calls.
   absl::StatusOr<Page> Next(const Caller& caller);
@@ -44,9 +49,6 @@ class ResourceWatch {
     std::string after_name = {};
     std::int64_t after_uid = 0;
   };
-
-  ResourceWatch(store::Store& store, Access& access, v1::WatchResourcesRequest request)
-      : store_(store), access_(access), request_(std::move(request)) {}
 
   absl::Status ReadRequest();
   // Where to begin: at a token, or now.

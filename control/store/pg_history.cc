@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
-#include <map>
-
 #include "control/store/pg_rows.h"
 #include "control/store/pg_store_impl.h"
 #include "control/store/row_type.h"
@@ -28,7 +26,8 @@ constexpr std::string_view kSelectVersion =
     "c.request_id, c.reason, r.farm_uid, r.organization_uid, o.name, r.store_uid, r.identity, "
     "(extract(epoch FROM made.changed_at) * 1000000)::bigint, h.body, p.change_id, p.revision, "
     "(extract(epoch FROM p.changed_at) * 1000000)::bigint, "
-    "CASE WHEN h.deletion THEN h.body WHEN n.change_id IS NOT NULL THEN n.body ELSE r.body END, c.tag "
+    "CASE WHEN h.deletion THEN h.body WHEN n.change_id IS NOT NULL THEN n.body ELSE r.body END, "
+    "c.tag "
     "FROM touched t "
     "JOIN change c ON c.change_id = t.change_id "
     "LEFT JOIN history h ON h.type = t.type AND h.uid = t.uid AND h.change_id = t.change_id "
@@ -96,7 +95,6 @@ Version ToVersion(const Rows& rows, int row) {
   Version version;
   version.action = static_cast<VersionAction>(rows.Int(row, 3));
   version.change = ToChange(rows, row);
-  version.tag = static_cast<std::uint64_t>(rows.Int(row, 21));
   StoredResource& now = version.row;
   now.type = TypeOfNumber(static_cast<int>(rows.Int(row, 0))).value_or(ResourceType::kPlatform);
   now.uid = rows.Int(row, 1);
@@ -121,6 +119,10 @@ Version ToVersion(const Rows& rows, int row) {
   now.change_id = rows.Int(row, 5);
   now.updated = rows.Time(row, 6);
   now.body = rows.Bytes(row, 20);
+  version.place = {.revision = now.revision,
+                   .tag = static_cast<std::uint64_t>(rows.Int(row, 21)),
+                   .type = static_cast<int>(rows.Int(row, 0)),
+                   .uid = now.uid};
   return version;
 }
 
@@ -150,10 +152,8 @@ absl::StatusOr<LogPage> PgStore::ListLog(const LogPosition& after, std::int64_t 
     return page;
   }
   std::vector<std::int64_t> change_ids;
-  std::map<std::int64_t, std::uint64_t> tags;
   for (int row = 0; row < changes->size(); ++row) {
     change_ids.push_back(changes->Int(row, 0));
-    tags[changes->Int(row, 1)] = static_cast<std::uint64_t>(changes->Int(row, 2));
   }
   const auto rows =
       Query(fmt::format("{}{} ORDER BY t.place, t.type, t.uid", kTouchedByChanges, kSelectVersion),
@@ -163,13 +163,11 @@ absl::StatusOr<LogPage> PgStore::ListLog(const LogPosition& after, std::int64_t 
   }
   page.versions = ToVersions(*rows);
   if (std::ssize(page.versions) == limit) {
-    const StoredResource& last = page.versions.back().row;
-    page.next = {.revision = last.revision,
-                 .tag = tags[last.revision],
-                 .type = TypeNumber(last.type),
-                 .uid = last.uid};
+    page.next = page.versions.back().place;
   } else {
-    page.next = {.revision = tags.rbegin()->first, .tag = tags.rbegin()->second};
+    const int last = changes->size() - 1;
+    page.next = {.revision = changes->Int(last, 1),
+                 .tag = static_cast<std::uint64_t>(changes->Int(last, 2))};
   }
   return page;
 }

@@ -18,18 +18,16 @@
 #include <vector>
 
 #include "control/store/counter_history.h"
+#include "control/store/queries.h"
 #include "control/store/stored_operation.h"
 #include "croft/node/v1/feed.pb.h"
 #include "croft/v1/change.pb.h"
 #include "croft/v1/node.pb.h"
 #include "croft/v1/report.pb.h"
 #include "croft/v1/resource.pb.h"
-#include "proto/contract/filter.h"
 #include "proto/contract/resource_name.h"
 
 namespace croft::control::store {
-
-using contract::ResourceType;
 
 // How long a deleted resource can be undeleted, then it is purged.
 inline constexpr std::chrono::hours kKeepDeleted{24 * 30};
@@ -161,50 +159,13 @@ class Transaction {
   virtual absl::Status CommitAnswer(const ChangeInfo& info) = 0;
 };
 
-enum class ListOrder { kName, kCreation };
-
-struct ListQuery {
-  ResourceType type = ResourceType::kSite;
-  std::int64_t farm_uid = 0;  // 0: all farms
-  ListOrder order = ListOrder::kName;
-  bool descending = false;
-  // Keyset: what comes after this name and, among deleted ones, uid; or by creation after this uid.
-  std::string after_name = {};
-  std::int64_t after_uid = 0;
-  int limit = 100;
-  bool show_deleted = false;  // tombstones too
-  // Leaves out what an index knows not to match; the caller matches what it gets.
-  const contract::Filter* filter = nullptr;
-  // Only what belongs to one of these organizations or to one below it (an organization is in
-  // itself); nullopt: everything.
-  std::optional<std::vector<std::int64_t>> within = std::nullopt;
-};
-
-// Newest first.
-struct ChangeQuery {
-  std::int64_t before_revision = 0;  // 0: from the newest on
-  int limit = 100;
-  std::string resource = {};  // only changes that touched it; empty: all
-  std::string who = {};       // only this operator's; empty: all
-  std::optional<std::chrono::system_clock::time_point> since = std::nullopt;  // not older
-};
-
-struct EventQuery {
-  std::int64_t before_id = 0;  // newest first from here; 0: from the newest on
-  // Oldest first, what was written after this one; events become visible in the order of their ids.
-  std::optional<std::int64_t> after_id = std::nullopt;
-  int limit = 100;
-  std::string resource = {};  // a farm, node, site or pool; empty: all
-  std::optional<std::chrono::system_clock::time_point> since = std::nullopt;  // not older
-};
-
 enum class VersionAction { kCreate, kUpdate, kDelete, kUndelete };
 
 // What one change did to one resource.
 struct Version {
   VersionAction action = VersionAction::kCreate;
-  v1::Change change;      // without its resources
-  std::uint64_t tag = 0;  // the change's
+  v1::Change change;  // without its resources
+  LogPosition place;  // the log goes on after it
   // As the change left it; `deleted` after a deletion, then with the body it had. What has been
   // purged since has no owner (organization_uid 0).
   StoredResource row;
@@ -212,26 +173,9 @@ struct Version {
   std::optional<StoredResource> before;
 };
 
-// A place in the log of changes: after what the change with this revision did to that resource. In
-// a change resources are in order of type (TypeNumber) and uid.
-struct LogPosition {
-  static constexpr int kWholeChange = 32767;  // as type: after all of it
-
-  std::int64_t revision = 0;
-  std::uint64_t tag = 0;  // the change's
-  int type = kWholeChange;
-  std::int64_t uid = 0;
-};
-
 struct LogPage {
   std::vector<Version> versions;
   LogPosition next;  // where to go on; unchanged when there is nothing new
-};
-
-// The version of a resource that is next in its history.
-struct HistoryPosition {
-  std::int64_t uid = 0;
-  std::int64_t change_id = 0;  // 0: there is none
 };
 
 struct HistoryPage {

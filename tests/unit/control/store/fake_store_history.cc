@@ -85,13 +85,12 @@ absl::StatusOr<LogPage> FakeStore::ListLog(const LogPosition& after, std::int64_
       continue;
     }
     for (const Version& version : *logged.versions) {
-      const int type = TypeNumber(version.row.type);
-      if (std::tuple(revision, type, version.row.uid) <=
+      if (std::tuple(revision, version.place.type, version.place.uid) <=
           std::tuple(after.revision, after.type, after.uid)) {
         continue;
       }
       page.versions.push_back(Complete(**state, version));
-      page.next = {revision, logged.tag, type, version.row.uid};
+      page.next = version.place;
       if (std::ssize(page.versions) == limit) {
         return page;
       }

@@ -418,13 +418,17 @@ absl::StatusOr<FakeStore::State> FakeTransaction::Replay(
 std::vector<Version> FakeTransaction::Compare(const State& before, const State& after,
                                               const FakeStore::LoggedChange& logged) const {
   std::vector<Version> versions;
+  const std::int64_t change_revision = logged.change.revision();
   for (const FakeStore::RowKey& key : touched_) {
     const auto old = before.rows.find(key);
     const bool was_known = old != before.rows.end();
     const bool was_live = was_known && !old->second.deleted;
     Version version{.action = VersionAction::kCreate,
                     .change = logged.change,
-                    .tag = logged.tag,
+                    .place = {.revision = change_revision,
+                              .tag = logged.tag,
+                              .type = key.first,
+                              .uid = key.second},
                     .row = after.rows.at(key),
                     .before = std::nullopt};
     version.change.clear_resources();
@@ -476,8 +480,7 @@ absl::StatusOr<CommittedChange> FakeTransaction::Commit(const ChangeInfo& info) 
   logged.change.set_reason(info.reason);
   logged.change.mutable_resources()->Assign(log_.begin(), log_.end());
   logged.change.set_total(logged.change.resources_size());
-  logged.versions =
-      std::make_shared<const std::vector<Version>>(Compare(*before, *state, logged));
+  logged.versions = std::make_shared<const std::vector<Version>>(Compare(*before, *state, logged));
   store_.Publish(std::make_shared<State>(*std::move(state)));
   return CommittedChange{revision, tag};
 }
