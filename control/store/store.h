@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/store/change.h"
 #include "control/store/counter_history.h"
 #include "control/store/queries.h"
 #include "control/store/stored_operation.h"
@@ -53,28 +54,6 @@ struct StoredResource {
   std::chrono::system_clock::time_point created;  // read side
   std::chrono::system_clock::time_point updated;  // of a deleted row: its deletion
   bool deleted = false;
-};
-
-struct ChangeInfo {
-  std::string who = {};
-  std::string request_id = {};  // empty: none
-  std::string request_fingerprint =
-      {};                   // hash of the request, to tell a repeated id with another body
-  std::string answer = {};  // serialised response, given back for a repeated request_id
-  v1::Counts counts = {};   // beside it
-  std::string reason = {};
-};
-
-struct CommittedChange {
-  std::int64_t revision = 0;
-  std::uint64_t tag = 0;
-};
-
-struct KnownRequest {
-  std::string fingerprint;
-  std::string answer;
-  v1::Counts counts;
-  std::int64_t revision = 0;  // 0: it changed nothing
 };
 
 // A token that is there, with the operator whose it is.
