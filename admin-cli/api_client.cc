@@ -75,6 +75,11 @@ absl::Status FromGrpc(const grpc::Status& status, const Context& context) {
               (connected ? " cannot answer: " + message
                          : " is unreachable: " + WhyUnreachable(message, context));
   }
+  if (code == absl::StatusCode::kUnimplemented && message.empty()) {
+    message = "control at " + context.control +
+              " does not know this call; it is of another "
+              "version than this croft";
+  }
   absl::Status result(code, message);
   v1::ErrorDetail detail;
   if (!status.error_details().empty() && detail.ParseFromString(status.error_details())) {

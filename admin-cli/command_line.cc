@@ -13,80 +13,12 @@
 #include "admin-cli/assignments.h"
 #include "admin-cli/contexts.h"
 #include "admin-cli/invocation.h"
+#include "admin-cli/verbs.h"
 #include "proto/base/error.h"
 #include "proto/contract/field_path.h"
 
 namespace croft::admin_cli {
 namespace {
-
-struct Verb {
-  const char* name;
-  const char* summary;
-  const char* examples;
-  Command command;
-};
-
-constexpr Verb kVerbs[] = {
-    {"list", "List objects, events or changes, page by page",
-     "  croft list sites\n  croft list accounts -o csv\n  croft list events --limit 20\n"
-     "  croft list changes site shop -o json\n  croft list sites --farm -     (of all farms)\n"
-     "  croft list accounts -o name | xargs -n 100 croft suspend account\n",
-     ListResources},
-    {"get", "Show objects, or counters",
-     "  croft get site shop -o yaml\n  croft get node web1 web2\n  croft get counters site shop\n"
-     "  croft get counters pool --node web1\n",
-     GetResources},
-    {"describe", "Show one object with everything known about it, as YAML",
-     "  croft describe node web1\n", GetResources},
-    {"create", "Create one object",
-     "  croft create farm main\n"
-     "  croft create store content path=/srv/content homes.fan_out=75,50\n"
-     "  croft create pool php max_concurrent_requests=100\n"
-     "  croft create site shop bindings=*:80:shop.example root=content:shop pool=php "
-     "--wait=serving\n"
-     "  croft create account bob\n"
-     "\nThe fields of a type, what they take and their defaults: croft explain TYPE, such as\n"
-     "  croft explain site\n  croft explain pool.processes\n",
-     CreateResource},
-    {"set", "Change fields of one object: key=value, key+=item, key-=item, key- (unset)",
-     "  croft set site shop bindings+=*:80:www.shop.example settings.limits.max_body=50MB\n"
-     "  croft set site shop settings.limits.max_body-\n"
-     "  croft set platform settings.timeouts.idle=60s --wait=applied\n"
-     "  croft set site shop paths[0].path=/big paths[0].settings.limits.max_body=1GB\n"
-     "  croft set pool php max_concurrent_requests=50 --replace     (all else back to its "
-     "default)\n"
-     "\nThe fields of a type, what they take and their defaults: croft explain TYPE\n",
-     SetResource},
-    {"delete", "Delete objects",
-     "  croft delete site shop\n  croft delete account bob ann\n"
-     "  croft delete site shop --if-etag 1a --reason 'moved away'\n",
-     DeleteResources},
-    {"start", "Start sites or pools", "  croft start pool php\n", StartResources},
-    {"stop", "Stop sites or pools: they answer 503", "  croft stop site shop --wait=serving\n",
-     StopResources},
-    {"suspend", "Suspend accounts: their pages answer 403",
-     "  croft suspend account bob --wait=serving --reason 'unpaid'\n", SuspendAccounts},
-    {"resume", "Resume suspended accounts, or a node that stopped because most sites would vanish",
-     "  croft resume account bob\n  croft resume node web1 --expect-count 4711\n", Resume},
-    {"drain", "Take nodes out of service: their health URL answers 503",
-     "  croft drain node web1\n", DrainNodes},
-    {"undrain", "Put drained nodes back into service", "  croft undrain node web1\n", UndrainNodes},
-    {"enroll", "Make a join token with which one node can enrol, once",
-     "  croft enroll node web1 > /etc/croft/join-token\n", EnrollNode},
-    {"import", "Create accounts from a CSV file (columns name, organization, store, state)",
-     "  croft import accounts people.csv --wait=applied\n", ImportAccountsFile},
-    {"explain",
-     "Say what a URL leads to, which settings are in force and where each came from; or list the "
-     "fields of a type",
-     "  croft explain url http://shop.example/docs/a.html\n"
-     "  croft explain url http://www.isp.example/~bob/ --ip 192.0.2.7\n"
-     "  croft explain site\n  croft explain site.settings.limits\n",
-     ExplainUrl},
-    {"top", "Show the busiest nodes, sites, pools, workers or stores",
-     "  croft top site --limit 10\n  croft top pool --order-by rejected_queue_full_total\n", Top},
-    {"wait", "Wait until a revision is applied or serving on every node in service",
-     "  croft wait revision 4711 --wait=serving --timeout 10s\n", WaitForRevision},
-};
 
 constexpr const char* kFooter =
     "Types: platform organization farm node site pool store account (list: also events, changes; "
@@ -112,6 +44,37 @@ struct Options {
   Invocation invocation;
 };
 
+void AddOptionsOfFiles(CLI::App& app, Invocation& invocation) {
+  app.add_option("-f,--file", invocation.files,
+                 "apply, diff: a file, a directory, or - for stdin; more than once")
+      ->allow_extra_args(false);
+  app.add_option("--prune-selector", invocation.prune_selector,
+                 "apply, diff: delete what has these labels and is not in the files (app=shop)");
+  app.add_option("--expect-pruned", invocation.expect_pruned,
+                 "apply: how many that is; without it you are asked");
+  app.add_option("--field-manager", invocation.field_manager,
+                 "Whose the fields become that are set here (apply: \"apply\")");
+  app.add_flag("--force", invocation.force,
+               "Take over fields of other managers; undo: what later changes did, too");
+  app.add_option("--errors", invocation.errors_file, "import: refused rows as CSV");
+}
+
+void AddOptionsOfMany(CLI::App& app, Invocation& invocation) {
+  app.add_flag("--all", invocation.all, "set, delete: every one; watch: what exists first");
+  app.add_option("--filter", invocation.filter,
+                 "set, delete, export, watch: which ones (state = STOPPED AND labels.app = shop)");
+  app.add_option("-l,--selector", invocation.selector, "The same by labels: app=shop,tier=web");
+  app.add_flag("--no-wait", invocation.no_wait, "set, delete of many: print the operation only");
+  app.add_flag("--running", invocation.running, "list operations: those under way");
+  app.add_option("--object", invocation.object,
+                 "list and watch events, list changes: of this object (site/shop)");
+  app.add_option("--who", invocation.who, "list changes: of this operator");
+  app.add_option("--since", invocation.since,
+                 "list events and changes, get counters: no older (2h, or a time)");
+  app.add_option("--step", invocation.step, "get counters --since: length of a step (5min)");
+  app.add_option("--resume", invocation.resume_token, "watch: where an earlier one ended");
+}
+
 void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--context", options.context, "Context of the contexts file");
   app.add_option("--farm", options.farm, "Farm of names without \"/\" (default: the context's)");
@@ -136,17 +99,20 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--node", options.invocation.node, "get counters: only this node's");
   app.add_option("--ip", options.invocation.ip, "explain url: address the request arrives at");
   app.add_option("--order-by", options.invocation.order_by, "top: counter to sort by");
-  app.add_option("--limit", options.invocation.limit, "top, list events, list changes: most rows");
+  app.add_option("--limit", options.invocation.limit,
+                 "top, history, watch, list events, changes and operations: most rows");
+  AddOptionsOfFiles(app, options.invocation);
+  AddOptionsOfMany(app, options.invocation);
 }
 
 void AddVerbs(CLI::App& app, Options& options) {
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : AllVerbs()) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
     command->fallthrough();
     command->footer(
         "Options of croft itself (--wait, -o, --farm, ...): croft --help\n\nExamples:\n" +
         std::string(verb.examples));
-    command->add_option("TYPE", options.type, "What kind of object")->required();
+    command->add_option("TYPE", options.type, "What kind of object")->required(verb.wants_type);
     command->add_option("NAME", options.arguments, "Names, and key=value assignments");
     command->final_callback([&options, &verb] { options.invocation.verb = verb.name; });
   }
@@ -160,12 +126,13 @@ bool TakesAssignments(const Invocation& invocation) {
 
 bool Reads(const std::string& verb) {
   return verb == "list" || verb == "get" || verb == "describe" || verb == "explain" ||
-         verb == "top" || verb == "wait";
+         verb == "top" || verb == "wait" || verb == "history" || verb == "watch" ||
+         verb == "export" || verb == "diff" || verb == "apply" || verb == "import";
 }
 
 // Whether --expect-count is the number of objects named.
 bool CountsObjects(const Invocation& invocation) {
-  return !Reads(invocation.verb) &&
+  return !Reads(invocation.verb) && invocation.verb != "undo" && !IsBulk(invocation) &&
          !(invocation.verb == "resume" && invocation.type.starts_with("node"));
 }
 
@@ -194,8 +161,9 @@ absl::Status CheckUsage(const Invocation& invocation) {
 
 // The first word that is no option of croft itself nor an option's value; "" if there is none.
 std::string FirstWord(int argc, char** argv) {
-  constexpr std::string_view kFlags[] = {"-h",        "--help",          "--version",
-                                         "--dry-run", "--validate-only", "--replace"};
+  constexpr std::string_view kFlags[] = {
+      "-h",        "--help",  "--version", "--dry-run", "--validate-only",
+      "--replace", "--force", "--all",     "--no-wait", "--running"};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (!word.starts_with("-")) {
@@ -212,7 +180,7 @@ std::string FirstWord(int argc, char** argv) {
 // "frobnicate" is no verb: CLI11 alone would only say that one is missing.
 bool RefuseUnknownVerb(const std::string& word) {
   std::string verbs;
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : AllVerbs()) {
     if (word.empty() || word == verb.name) {
       return false;
     }
@@ -254,6 +222,8 @@ absl::Status Complete(Options& options, const Context& context) {
   return CheckUsage(invocation);
 }
 
+bool IsOperation(const std::string& type) { return type == "operation" || type == "operations"; }
+
 Command CommandOf(const Invocation& invocation) {
   if (invocation.type == "counters" && invocation.verb == "get") {
     return GetCounters;
@@ -264,7 +234,19 @@ Command CommandOf(const Invocation& invocation) {
   if (invocation.verb == "list" && (invocation.type == "changes" || invocation.type == "change")) {
     return ListChanges;
   }
-  for (const Verb& verb : kVerbs) {
+  if (IsOperation(invocation.type) && (invocation.verb == "list" || invocation.verb == "get")) {
+    return invocation.verb == "list" ? ListOperations : GetOperations;
+  }
+  if (invocation.verb == "get" && (invocation.type == "changes" || invocation.type == "change")) {
+    return GetChange;
+  }
+  if (IsBulk(invocation) && invocation.verb == "set") {
+    return SetMany;
+  }
+  if (IsBulk(invocation) && invocation.verb == "delete") {
+    return DeleteMany;
+  }
+  for (const Verb& verb : AllVerbs()) {
     if (invocation.verb == verb.name) {
       return verb.command;
     }

@@ -15,6 +15,7 @@
 #include "admin-cli/import_rows.h"
 #include "admin-cli/invocation.h"
 #include "proto/base/error.h"
+#include "proto/base/freed_by.h"
 
 namespace croft::admin_cli {
 namespace {
@@ -24,10 +25,7 @@ constexpr std::size_t kMessageBytes = 1024 * 1024;
 // Errors shown where a file has them all.
 constexpr std::int64_t kShownWithFile = 20;
 
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using FilePtr = std::unique_ptr<std::FILE, FileCloser>;
+using FilePtr = std::unique_ptr<std::FILE, FreedBy<std::fclose>>;
 
 // What came of the rows so far; each failed one is told at once. Fail is for both threads, the one
 // that reads rows and the one that reads answers, which alone calls the others.

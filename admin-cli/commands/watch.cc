@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -23,6 +24,8 @@ namespace {
 
 constexpr int kFirstPauseMs = 200;
 constexpr int kLongestPauseMs = 5000;
+// A stream that ends by itself sooner than that has never been one.
+constexpr auto kComesAbout = std::chrono::seconds(10);
 
 // Whether the same call may succeed later: control is away, or went away in the middle.
 bool IsPassing(const absl::Status& status) {
@@ -131,15 +134,21 @@ ExitCode Follow(ApiClient& client, const Invocation& invocation, Stream& stream)
   CatchInterrupts();
   int pause_ms = kFirstPauseMs;
   int count = 0;
+  bool came_about = false;
   const auto take = [&] {
+    came_about = true;
     pause_ms = kFirstPauseMs;
     count += stream.Take();
     return invocation.limit == 0 || count < invocation.limit;
   };
-  absl::Status status;
+  ExitCode code = ExitCode::kDone;
+  const auto began = std::chrono::steady_clock::now();
   while (!Interrupted() && (invocation.limit == 0 || count < invocation.limit)) {
-    status = client.Watch(stream.Method(), stream.Request(), stream.Response(), take, Interrupted);
-    if (!status.ok() && !IsPassing(status)) {
+    const absl::Status status =
+        client.Watch(stream.Method(), stream.Request(), stream.Response(), take, Interrupted);
+    came_about = came_about || std::chrono::steady_clock::now() - began > kComesAbout;
+    if (!status.ok() && (!came_about || !IsPassing(status))) {
+      code = Fail(status);
       break;
     }
     if (!Interrupted() && (invocation.limit == 0 || count < invocation.limit)) {
@@ -153,7 +162,7 @@ ExitCode Follow(ApiClient& client, const Invocation& invocation, Stream& stream)
   if (const std::string token = stream.ResumeToken(); !token.empty()) {
     std::fprintf(stderr, "to go on from here: --resume %s\n", token.c_str());
   }
-  return status.ok() || IsPassing(status) ? ExitCode::kDone : Fail(status);
+  return code;
 }
 
 absl::StatusOr<std::string> ObjectOf(const Invocation& invocation) {
