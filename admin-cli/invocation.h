@@ -31,6 +31,12 @@ struct Invocation {
   std::string order_by;  // top
   int limit = 0;         // top, events, changes
 
+  // lists
+  std::string columns;  // field paths, with commas; empty: the usual ones
+  bool no_headers = false;
+  std::string sort;  // order_by of the API
+  bool show_deleted = false;
+
   // apply, diff
   std::vector<std::string> files;
   std::string prune_selector;
@@ -48,6 +54,8 @@ struct Invocation {
 
 // A command's outcome; it has printed what it had to say.
 using Command = ExitCode (*)(ApiClient& client, const Invocation& invocation);
+// One that asks no control.
+using LocalCommand = ExitCode (*)(const Invocation& invocation);
 
 // Prints the error and gives its exit code.
 ExitCode Fail(const absl::Status& status);

@@ -10,13 +10,13 @@ constexpr Verb kVerbs[] = {
      "  croft list sites\n  croft list accounts -o csv\n  croft list events --limit 20\n"
      "  croft list changes site shop -o json\n  croft list sites --farm -     (of all farms)\n"
      "  croft list accounts -o name | xargs -n 100 croft suspend account\n",
-     ListResources},
+     "output rows filter sort deleted limit object who since running", ListResources},
     {"get", "Show objects, or counters",
      "  croft get site shop -o yaml\n  croft get node web1 web2\n  croft get counters site shop\n"
      "  croft get counters pool --node web1\n",
-     GetResources},
+     "output rows deleted since counters", GetResources},
     {"describe", "Show one object with everything known about it, as YAML",
-     "  croft describe node web1\n", GetResources},
+     "  croft describe node web1\n", "output deleted", GetResources},
     {"create", "Create one object",
      "  croft create farm main\n"
      "  croft create store content path=/srv/content homes.fan_out=75,50\n"
@@ -26,7 +26,7 @@ constexpr Verb kVerbs[] = {
      "  croft create account bob\n"
      "\nThe fields of a type, what they take and their defaults: croft explain TYPE, such as\n"
      "  croft explain site\n  croft explain pool.processes\n",
-     CreateResource},
+     "output write owner wait", CreateResource},
     {"set", "Change fields of one object: key=value, key+=item, key-=item, key- (unset)",
      "  croft set site shop bindings+=*:80:www.shop.example settings.limits.max_body=50MB\n"
      "  croft set site shop settings.limits.max_body-\n"
@@ -35,36 +35,42 @@ constexpr Verb kVerbs[] = {
      "  croft set pool php max_concurrent_requests=50 --replace     (all else back to its "
      "default)\n"
      "\nThe fields of a type, what they take and their defaults: croft explain TYPE\n",
-     SetResource},
+     "output write owner force etag replace many count wait", SetResource},
     {"delete", "Delete objects",
      "  croft delete site shop\n  croft delete account bob ann\n"
      "  croft delete site shop --if-etag 1a --reason 'moved away'\n",
-     DeleteResources},
-    {"start", "Start sites or pools", "  croft start pool php\n", StartResources},
+     "output write etag many count wait", DeleteResources},
+    {"start", "Start sites or pools", "  croft start pool php\n",
+     "output write owner force count wait", StartResources},
     {"stop", "Stop sites or pools: they answer 503", "  croft stop site shop --wait=serving\n",
-     StopResources},
+     "output write owner force count wait", StopResources},
     {"suspend", "Suspend accounts: their pages answer 403",
-     "  croft suspend account bob --wait=serving --reason 'unpaid'\n", SuspendAccounts},
+     "  croft suspend account bob --wait=serving --reason 'unpaid'\n",
+     "output write owner force count wait", SuspendAccounts},
     {"resume", "Resume suspended accounts, or a node that stopped because most sites would vanish",
-     "  croft resume account bob\n  croft resume node web1 --expect-count 4711\n", Resume},
+     "  croft resume account bob\n  croft resume node web1 --expect-count 4711\n",
+     "output write owner force vanishing wait", Resume},
     {"drain", "Take nodes out of service: their health URL answers 503",
-     "  croft drain node web1\n", DrainNodes},
-    {"undrain", "Put drained nodes back into service", "  croft undrain node web1\n", UndrainNodes},
+     "  croft drain node web1\n", "output write owner force count wait", DrainNodes},
+    {"undrain", "Put drained nodes back into service", "  croft undrain node web1\n",
+     "output write owner force count wait", UndrainNodes},
     {"enroll", "Make a join token with which one node can enrol, once",
-     "  croft enroll node web1 > /etc/croft/join-token\n", EnrollNode},
+     "  croft enroll node web1 > /etc/croft/join-token\n", "", EnrollNode},
     {"import", "Create accounts from a CSV file (columns name, organization, store, state)",
-     "  croft import accounts people.csv --wait=applied\n", ImportAccountsFile},
+     "  croft import accounts people.csv --wait=applied\n", "output write owner errors wait",
+     ImportAccountsFile},
     {"explain",
      "Say what a URL leads to, which settings are in force and where each came from; or list the "
      "fields of a type",
      "  croft explain url http://shop.example/docs/a.html\n"
      "  croft explain url http://www.isp.example/~bob/ --ip 192.0.2.7\n"
      "  croft explain site\n  croft explain site.settings.limits\n",
-     ExplainUrl},
+     "output ip", ExplainUrl},
     {"top", "Show the busiest nodes, sites, pools, workers or stores",
-     "  croft top site --limit 10\n  croft top pool --order-by rejected_queue_full_total\n", Top},
+     "  croft top site --limit 10\n  croft top pool --order-by rejected_queue_full_total\n",
+     "output rows order limit", Top},
     {"wait", "Wait until a revision is applied or serving on every node in service",
-     "  croft wait revision 4711 --wait=serving --timeout 10s\n", WaitForRevision},
+     "  croft wait revision 4711 --wait=serving --timeout 10s\n", "output wait", WaitForRevision},
 };
 
 // Of files, history and work that goes on.
@@ -74,28 +80,29 @@ constexpr Verb kFurtherVerbs[] = {
      "  croft export sites | croft apply -f -\n"
      "  croft apply -f shop/ --prune-selector app=shop --expect-pruned 2 --wait=serving\n"
      "  croft apply -f shop.yaml --field-manager billing --force\n",
-     ApplyFiles, false},
+     "output files write owner force prune wait", ApplyFiles, false},
     {"diff", "Show what apply would change; exit 1 if anything",
-     "  croft diff -f shop.yaml\n  croft diff -f sites/ --prune-selector app=shop\n", DiffFiles,
-     false},
+     "  croft diff -f shop.yaml\n  croft diff -f sites/ --prune-selector app=shop\n",
+     "output files owner force prune", DiffFiles, false},
     {"export", "Print resources as the documents that apply takes",
      "  croft export > everything.yaml\n  croft export sites pools --selector app=shop\n"
      "  croft export accounts --farm - -o jsonl\n",
-     ExportResources, false},
+     "output filter", ExportResources, false},
     {"history", "Show what became of one object: who, when, what, why",
-     "  croft history site shop\n  croft history site shop --limit 5 -o json\n", ShowHistory},
+     "  croft history site shop\n  croft history site shop --limit 5 -o json\n",
+     "output rows since limit", ShowHistory},
     {"undo", "Undo a change as a new change: all of it, or one object's part",
      "  croft undo change 4711 --dry-run\n  croft undo change 4711 site shop --reason mistaken\n"
      "  croft undo change 4711 --expect-count 250 --force\n",
-     UndoChange},
+     "output write force-undo count wait", UndoChange},
     {"watch", "Follow events, or the changes of resources, as they come",
      "  croft watch events --object node/web1\n  croft watch sites --selector app=shop\n"
      "  croft watch accounts --all -o jsonl        (what exists first)\n"
      "  croft watch all -o jsonl --resume TOKEN    (every type, after where an earlier one "
      "ended)\n",
-     Watch},
+     "output filter watch object since limit", Watch},
     {"cancel", "End an operation after the batch under way", "  croft cancel operation 12\n",
-     CancelOperation},
+     "output", CancelOperation},
 };
 
 }  // namespace

@@ -11,6 +11,8 @@ struct Verb {
   const char* name;
   const char* summary;
   const char* examples;
+  // Groups of options.h, in the order of the help; "general" comes with every verb.
+  const char* options;
   Command command;
   bool wants_type = true;
 };
