@@ -24,6 +24,9 @@ constexpr int kConnectTimeoutMs = 5'000;
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
 
+// Trailing metadata of a write.
+constexpr const char* kCountsHeader = "croft-counts";
+
 // Why no connection came about, in the operator's words; gRPC's own where they say more.
 std::string WhyUnreachable(const std::string& message, const Context& context) {
   const auto has = [&](std::string_view text) { return message.find(text) != std::string::npos; };
@@ -135,6 +138,7 @@ void SilenceGrpc() {
 struct ApiClient::Connection {
   Context context;
   std::shared_ptr<grpc::Channel> channel;
+  std::string counts;
 
   // Ends early when the connection fails: the call that follows then says why.
   absl::Status Await() const {
@@ -179,6 +183,8 @@ ApiClient::ApiClient(const Context& context) : connection_(std::make_unique<Conn
 
 ApiClient::~ApiClient() = default;
 
+const std::string& ApiClient::counts() const { return connection_->counts; }
+
 absl::Status ApiClient::Call(const std::string& method, const google::protobuf::Message& request,
                              google::protobuf::Message& response,
                              std::chrono::milliseconds timeout) {
@@ -202,6 +208,10 @@ absl::Status ApiClient::Call(const std::string& method, const google::protobuf::
   void* tag = nullptr;
   bool ok = false;
   queue.Next(&tag, &ok);
+  const auto counts = call->GetServerTrailingMetadata().find(kCountsHeader);
+  connection_->counts = counts == call->GetServerTrailingMetadata().end()
+                            ? ""
+                            : std::string(counts->second.data(), counts->second.size());
   if (!status.ok()) {
     return FromGrpc(status, connection_->context);
   }

@@ -27,6 +27,9 @@ class ApiClient {
                     google::protobuf::Message& response,
                     std::chrono::milliseconds timeout = std::chrono::seconds(60));
 
+  // What the last call did, as control counts it: "created=1"; empty if it doesn't say.
+  const std::string& counts() const;
+
   // One request, answered by a stream. `on_response` sees each answer in `response` and returns
   // false to end it; so does `stopped`, which is asked at least ten times a second. OK when either
   // ended it, or control.

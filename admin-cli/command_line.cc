@@ -1,8 +1,10 @@
 #include "admin-cli/command_line.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
+#include "admin-cli/complete_words.h"
 #include "admin-cli/contexts.h"
 #include "admin-cli/grammar.h"
 #include "admin-cli/invocation.h"
@@ -17,9 +19,19 @@ bool Is(const Invocation& invocation, std::string_view singular) {
   return invocation.type == singular || invocation.type == std::string(singular) + "s";
 }
 
+const Verb& VerbOf(const Invocation& invocation) {
+  const auto& verbs = AllVerbs();
+  return *std::find_if(verbs.begin(), verbs.end(),
+                       [&](const Verb& verb) { return invocation.verb == verb.name; });
+}
+
 // Commands that ask no control; null if it is none.
 LocalCommand LocalCommandOf(const Invocation& invocation) {
-  return invocation.verb == "explain" && invocation.type != "url" ? ExplainType : nullptr;
+  if (IsOfContexts(invocation)) {
+    return RunOnContexts;
+  }
+  return invocation.verb == "explain" && invocation.type != "url" ? ExplainType
+                                                                  : VerbOf(invocation).local;
 }
 
 // What a verb does with types that are no resources.
@@ -51,17 +63,18 @@ Command CommandOf(const Invocation& invocation) {
   if (IsBulk(invocation) && invocation.verb == "delete") {
     return DeleteMany;
   }
-  for (const Verb& verb : AllVerbs()) {
-    if (invocation.verb == verb.name) {
-      return verb.command;
-    }
+  if (invocation.effective) {
+    return DescribeEffective;
   }
-  return nullptr;
+  return VerbOf(invocation).command;
 }
 
 }  // namespace
 
 int RunCommandLine(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "complete") {
+    return CompleteWords({argv + 2, argv + argc});
+  }
   Options options;
   if (const auto code = ParseCommandLine(argc, argv, options); code.has_value()) {
     return *code;

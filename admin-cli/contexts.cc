@@ -13,20 +13,24 @@
 #include "proto/base/error.h"
 
 namespace croft::admin_cli {
+
+absl::Status CheckContextKey(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"control", "ca_file", "ca", "token", "token_file", "farm"};
+  std::string list;
+  for (const std::string_view known : kKeys) {
+    if (known == key) {
+      return absl::OkStatus();
+    }
+    list += (list.empty() ? "" : ", ") + std::string(known);
+  }
+  return Error(absl::StatusCode::kInvalidArgument, "unknown key \"{}\"; there are: {}", key, list);
+}
+
 namespace {
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string ContextsPath() {
-  if (const std::string path = Environment("CROFT_CONFIG"); !path.empty()) {
-    return path;
-  }
-  const std::string home = Environment("XDG_CONFIG_HOME");
-  return home.empty() ? Environment("HOME") + "/.config/croft/contexts.yaml"
-                      : home + "/croft/contexts.yaml";
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
@@ -51,24 +55,34 @@ void WarnIfOpen(const std::string& path) {
 }
 
 absl::Status CheckKeys(const std::string& path, const std::string& name, const YAML::Node& entry) {
-  constexpr std::string_view kKeys[] = {"control", "ca_file", "ca", "token", "farm"};
   for (const auto& item : entry) {
-    const auto key = item.first.as<std::string>();
-    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
-      return Error(absl::StatusCode::kInvalidArgument,
-                   "{}: context \"{}\" has an unknown key \"{}\"; there are: control, ca_file, ca, "
-                   "token, farm",
-                   path, name, key);
+    if (auto status = CheckContextKey(item.first.as<std::string>()); !status.ok()) {
+      return Error(absl::StatusCode::kInvalidArgument, "{}: context \"{}\": {}", path, name,
+                   std::string(status.message()));
     }
   }
   return absl::OkStatus();
+}
+
+// What a file named by `key` holds; empty if the context has no such key.
+absl::StatusOr<std::string> FileOf(const std::string& path, const std::string& name,
+                                   const YAML::Node& entry, const char* key) {
+  if (!entry[key]) {
+    return std::string();
+  }
+  auto text = ReadFile(Text(entry, key));
+  if (!text.ok()) {
+    return Error(absl::StatusCode::kInvalidArgument, "{}: {} of context \"{}\": {}", path, key,
+                 name, std::string(text.status().message()));
+  }
+  return text;
 }
 
 // Whether what is needed to reach control is there, the environment's share included.
 absl::Status CheckContext(const std::string& path, const Context& context) {
   const char* missing = context.control.empty() ? "control: \"HOST:PORT\""
                         : context.ca.empty()    ? "ca_file: PATH (control's ca.crt)"
-                        : context.token.empty() ? "token: TOKEN"
+                        : context.token.empty() ? "token: TOKEN, or token_file: PATH"
                                                 : nullptr;
   if (missing == nullptr) {
     return absl::OkStatus();
@@ -92,9 +106,11 @@ absl::StatusOr<Context> FromYaml(const std::string& path, const YAML::Node& file
     for (const auto& item : file["contexts"]) {
       there += (there.empty() ? "" : ", ") + item.first.as<std::string>();
     }
-    return Error(absl::StatusCode::kInvalidArgument,
-                 "{} has no context \"{}\"; it has: {}. Choose one with --context or CROFT_CONTEXT",
-                 path, name, there);
+    return Error(
+        absl::StatusCode::kInvalidArgument,
+        "{} has no context \"{}\"; it has: {}. Choose one with --context, CROFT_CONTEXT or croft "
+        "use context NAME",
+        path, name, there);
   }
   if (auto status = CheckKeys(path, name, entry); !status.ok()) {
     return status;
@@ -106,18 +122,33 @@ absl::StatusOr<Context> FromYaml(const std::string& path, const YAML::Node& file
     context.farm = farm;
   }
   context.ca = Text(entry, "ca");
-  if (context.ca.empty() && entry["ca_file"]) {
-    auto pem = ReadFile(Text(entry, "ca_file"));
+  if (context.ca.empty()) {
+    auto pem = FileOf(path, name, entry, "ca_file");
     if (!pem.ok()) {
-      return Error(absl::StatusCode::kInvalidArgument, "{}: ca_file of context \"{}\": {}", path,
-                   name, std::string(pem.status().message()));
+      return pem.status();
     }
     context.ca = *std::move(pem);
+  }
+  if (context.token.empty()) {
+    auto token = FileOf(path, name, entry, "token_file");
+    if (!token.ok()) {
+      return token.status();
+    }
+    context.token = token->substr(0, token->find_first_of(" \r\n"));
   }
   return context;
 }
 
 }  // namespace
+
+std::string ContextsPath() {
+  if (const std::string path = Environment("CROFT_CONFIG"); !path.empty()) {
+    return path;
+  }
+  const std::string home = Environment("XDG_CONFIG_HOME");
+  return home.empty() ? Environment("HOME") + "/.config/croft/contexts.yaml"
+                      : home + "/croft/contexts.yaml";
+}
 
 absl::StatusOr<Context> LoadContext(const std::string& name) {
   const std::string path = ContextsPath();
@@ -125,7 +156,9 @@ absl::StatusOr<Context> LoadContext(const std::string& name) {
   if (!text.ok()) {
     return Error(absl::StatusCode::kInvalidArgument,
                  "no contexts file ({}); croft-control writes one, operator.yaml, into its data "
-                 "directory: set CROFT_CONFIG to it, or copy it to ~/.config/croft/contexts.yaml",
+                 "directory: set CROFT_CONFIG to it, or copy it to ~/.config/croft/contexts.yaml; "
+                 "or croft create context NAME "
+                 "control=HOST:PORT ca-file=PATH token-file=PATH",
                  std::string(text.status().message()));
   }
   absl::StatusOr<Context> context;

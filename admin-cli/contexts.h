@@ -4,6 +4,7 @@
 #include <absl/status/statusor.h>
 
 #include <string>
+#include <string_view>
 
 namespace croft::admin_cli {
 
@@ -13,6 +14,11 @@ struct Context {
   std::string token;
   std::string farm = "main";  // default farm's id
 };
+
+// CROFT_CONFIG or ~/.config/croft/contexts.yaml.
+std::string ContextsPath();
+// Refuses what is no key of a context, naming those there are.
+absl::Status CheckContextKey(std::string_view key);
 
 // Reads CROFT_CONFIG or ~/.config/croft/contexts.yaml and takes the context named by `name`, else
 // CROFT_CONTEXT, else the file's `current`. CROFT_CONTROL and CROFT_TOKEN override. The error says

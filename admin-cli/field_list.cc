@@ -8,6 +8,7 @@
 #include "proto/base/error.h"
 #include "proto/contract/field_path.h"
 #include "proto/contract/field_rules.h"
+#include "proto/contract/nearest_name.h"
 
 namespace croft::admin_cli {
 namespace {
@@ -136,6 +137,39 @@ void KeepBelow(const std::string& path, std::vector<FieldLine>& lines) {
   std::erase_if(lines, [&](const FieldLine& line) { return !IsBelow(line.path, path); });
 }
 
+// Of "settings.logging": below "settings" there are limits, log, ...
+absl::Status NoSuchField(const Descriptor& type, const std::string& path, const FieldList& list) {
+  std::string scope = path;
+  std::vector<std::string> names;
+  while (names.empty()) {
+    const auto dot = scope.rfind('.');
+    scope = dot == std::string::npos ? "" : scope.substr(0, dot);
+    const std::string prefix = scope.empty() ? "" : scope + ".";
+    for (const auto* lines : {&list.settable, &list.output_only}) {
+      for (const FieldLine& line : *lines) {
+        const std::string name =
+            line.path.starts_with(prefix)
+                ? line.path.substr(prefix.size(),
+                                   line.path.find_first_of(".[", prefix.size()) - prefix.size())
+                : "";
+        if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+          names.push_back(name);
+        }
+      }
+    }
+  }
+  const std::string wrong = path.substr(scope.empty() ? 0 : scope.size() + 1);
+  std::string nearest = contract::NearestName(wrong, names);
+  std::string there;
+  for (const std::string& name : names) {
+    there += (there.empty() ? "" : ", ") + name;
+    nearest = nearest.empty() && wrong.starts_with(name) ? name : nearest;
+  }
+  return Error(absl::StatusCode::kInvalidArgument, "{} has no field \"{}\"{}; {} has: {}",
+               type.name(), path, nearest.empty() ? "" : ", but \"" + nearest + "\"",
+               scope.empty() ? "it" : scope, there);
+}
+
 }  // namespace
 
 absl::StatusOr<FieldList> ListFields(const Descriptor& type, std::string_view path) {
@@ -151,12 +185,7 @@ absl::StatusOr<FieldList> ListFields(const Descriptor& type, std::string_view pa
   if (!below.settable.empty() || !below.output_only.empty()) {
     return below;
   }
-  std::string there;
-  for (int i = 0; i < type.field_count(); ++i) {
-    there += (there.empty() ? "" : ", ") + type.field(i)->name();
-  }
-  return Error(absl::StatusCode::kInvalidArgument, "{} has no field \"{}\"; it has: {}",
-               type.name(), path, there);
+  return NoSuchField(type, wanted, list);
 }
 
 }  // namespace croft::admin_cli

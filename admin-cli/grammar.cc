@@ -29,13 +29,19 @@ constexpr const char* kFooter =
     "  croft explain url http://shop.example/\n"
     "  croft set --help\n";
 
+// With -f the names say the type.
+bool TakesNamesFromFiles(const Verb& verb) {
+  return std::string_view(verb.options).find("input") != std::string_view::npos;
+}
+
 void AddVerb(CLI::App& app, const Verb& verb, bool with_options, Options& options) {
   CLI::App* command = app.add_subcommand(verb.name, verb.summary);
   if (!with_options) {
     return;
   }
   command->footer("Examples:\n" + std::string(verb.examples));
-  command->add_option("TYPE", options.type, "What kind of object")->required(verb.wants_type);
+  command->add_option("TYPE", options.type, "What kind of object")
+      ->required(verb.wants_type && !TakesNamesFromFiles(verb));
   command->add_option("NAME", options.arguments, "Names, and key=value assignments");
   AddOptions(*command, verb.options, options);
   AddOptions(*command, "general", options);

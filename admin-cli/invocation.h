@@ -34,8 +34,13 @@ struct Invocation {
   // lists
   std::string columns;  // field paths, with commas; empty: the usual ones
   bool no_headers = false;
-  std::string sort;  // order_by of the API
-  bool show_deleted = false;
+  std::string sort;           // order_by of the API
+  bool show_deleted = false;  // also get, describe
+  // create, delete, undelete
+  bool if_absent = false;
+  bool ignore_missing = false;
+  std::int64_t uid = 0;
+  bool effective = false;  // describe
 
   // apply, diff
   std::vector<std::string> files;
@@ -60,12 +65,17 @@ using LocalCommand = ExitCode (*)(const Invocation& invocation);
 // Prints the error and gives its exit code.
 ExitCode Fail(const absl::Status& status);
 
-// commands/resource.cc: the standard verbs, the same for every noun.
+View ViewOf(const Invocation& invocation);
+
+// commands/list.cc, commands/write.cc: the standard verbs, the same for every noun.
 ExitCode ListResources(ApiClient& client, const Invocation& invocation);
 ExitCode GetResources(ApiClient& client, const Invocation& invocation);
 ExitCode CreateResource(ApiClient& client, const Invocation& invocation);
 ExitCode SetResource(ApiClient& client, const Invocation& invocation);
 ExitCode DeleteResources(ApiClient& client, const Invocation& invocation);
+ExitCode UndeleteResources(ApiClient& client, const Invocation& invocation);
+// set of labels.KEY under its own verb.
+ExitCode LabelResources(ApiClient& client, const Invocation& invocation);
 // commands/state.cc: set of one state field under its own verb.
 ExitCode StartResources(ApiClient& client, const Invocation& invocation);
 ExitCode StopResources(ApiClient& client, const Invocation& invocation);
@@ -76,6 +86,15 @@ ExitCode DrainNodes(ApiClient& client, const Invocation& invocation);
 ExitCode UndrainNodes(ApiClient& client, const Invocation& invocation);
 // commands/account_import.cc
 ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation);
+// commands/contexts.cc: the type "context", which is an entry of the contexts file.
+bool IsOfContexts(const Invocation& invocation);
+ExitCode RunOnContexts(const Invocation& invocation);
+// commands/completion.cc: the shell's part of completion.
+ExitCode PrintCompletion(const Invocation& invocation);
+// commands/man.cc: manual pages of every verb, into a directory.
+ExitCode WriteManPages(const Invocation& invocation);
+// commands/effective.cc: the settings in force for an object, and where each comes from.
+ExitCode DescribeEffective(ApiClient& client, const Invocation& invocation);
 // commands/explain_type.cc: the fields of a type, for key=value; needs no control.
 ExitCode ExplainType(const Invocation& invocation);
 // commands/explain_url.cc

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+
 #include "admin-cli/request.h"
 
 namespace croft::admin_cli {
@@ -21,26 +23,38 @@ std::vector<MessagePtr> TakePage(google::protobuf::Message& response) {
   return page;
 }
 
-}  // namespace
-
-absl::Status ListPages(ApiClient& client, const Noun& noun, const ListQuery& query,
-                       const std::function<void(std::vector<MessagePtr>)>& on_page) {
-  const MessagePtr request = NewRequest("List", noun);
+MessagePtr RequestOf(const Noun& noun, const ListQuery& query) {
+  MessagePtr request = NewRequest("List", noun);
   if (contract::Facts(noun.type).in_farm) {
     SetString(*request, "parent", "farms/" + query.farm);
   }
   SetString(*request, "filter", query.filter);
-  request->GetReflection()->SetInt32(
-      request.get(), request->GetDescriptor()->FindFieldByName("page_size"), kPageSize);
+  SetString(*request, "order_by", query.order_by);
+  SetBool(*request, "show_deleted", query.show_deleted);
+  SetMask(*request, "read_mask", query.fields);
+  return request;
+}
+
+}  // namespace
+
+absl::Status ListPages(ApiClient& client, const Noun& noun, const ListQuery& query,
+                       const std::function<void(std::vector<MessagePtr>)>& on_page) {
+  const MessagePtr request = RequestOf(noun, query);
+  const auto* page_size = request->GetDescriptor()->FindFieldByName("page_size");
   const MessagePtr response = NewMessage("croft.v1.List" + std::string(noun.method) + "sResponse");
-  for (;;) {
+  for (std::int64_t left = query.limit;;) {
+    const std::int64_t wanted =
+        query.limit > 0 ? std::min<std::int64_t>(left, kPageSize) : kPageSize;
+    request->GetReflection()->SetInt32(request.get(), page_size, static_cast<int>(wanted));
     response->Clear();
     if (auto status = client.Call(MethodOf("List", noun), *request, *response); !status.ok()) {
       return status;
     }
     const std::string token = TextOf(*response, "next_page_token");
-    on_page(TakePage(*response));
-    if (token.empty()) {
+    std::vector<MessagePtr> page = TakePage(*response);
+    left -= static_cast<std::int64_t>(page.size());
+    on_page(std::move(page));
+    if (token.empty() || (query.limit > 0 && left <= 0)) {
       return absl::OkStatus();
     }
     SetString(*request, "page_token", token);

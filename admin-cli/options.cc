@@ -7,10 +7,11 @@
 #include <iterator>
 
 #include "admin-cli/assignments.h"
+#include "admin-cli/names_input.h"
 #include "proto/base/check.h"
 #include "proto/base/error.h"
 #include "proto/contract/field_path.h"
-#include "proto/contract/field_text.h"
+#include "proto/contract/resource_name.h"
 
 namespace croft::admin_cli {
 namespace {
@@ -103,6 +104,32 @@ void AddCount(CLI::App& app, Options& options) {
 void AddVanishing(CLI::App& app, Options& options) {
   app.add_option("--expect-count", options.invocation.expect,
                  "Accounts: how many are meant, wanted above 100. Node: the sites that may vanish");
+}
+
+void AddInput(CLI::App& app, Options& options) {
+  app.add_option("-f,--file", options.invocation.files,
+                 "Also the objects in this file, or - for stdin, as croft list prints them with "
+                 "-o name, jsonl, json or csv; their names say the TYPE")
+      ->allow_extra_args(false);
+}
+
+void AddAbsent(CLI::App& app, Options& options) {
+  app.add_flag("--if-absent", options.invocation.if_absent, "Leave one that is there as it is");
+}
+
+void AddMissing(CLI::App& app, Options& options) {
+  app.add_flag("--ignore-missing", options.invocation.ignore_missing,
+               "One that is not there is no error");
+}
+
+void AddUid(CLI::App& app, Options& options) {
+  app.add_option("--uid", options.invocation.uid,
+                 "Which one, when several of that name were deleted (default: the last)");
+}
+
+void AddEffective(CLI::App& app, Options& options) {
+  app.add_flag("--effective", options.invocation.effective,
+               "Sites, accounts, pools: the settings in force, and where each comes from");
 }
 
 void AddReplace(CLI::App& app, Options& options) {
@@ -198,11 +225,17 @@ constexpr OptionGroup kGroups[] = {
     {"counters", AddCounters},
     {"watch", AddWatch},
     {"ip", AddIp},
+    {"input", AddInput},
+    {"absent", AddAbsent},
+    {"missing", AddMissing},
+    {"uid", AddUid},
+    {"effective", AddEffective},
 };
 
 // Verbs that take key=value; elsewhere one is a mistake that must not be passed over.
 bool TakesAssignments(const Invocation& invocation) {
-  return invocation.verb == "create" || invocation.verb == "set" || invocation.verb == "explain";
+  return invocation.verb == "create" || invocation.verb == "set" || invocation.verb == "label" ||
+         invocation.verb == "explain";
 }
 
 bool Reads(const std::string& verb) {
@@ -216,6 +249,46 @@ bool Reads(const std::string& verb) {
 bool CountsObjects(const Invocation& invocation) {
   return !Reads(invocation.verb) && invocation.verb != "undo" && !IsBulk(invocation) &&
          !(invocation.verb == "resume" && invocation.type.starts_with("node"));
+}
+
+// Whether -f holds the names of objects, and no manifests.
+bool ReadsNames(const std::string& verb) {
+  return verb != "apply" && verb != "diff" && verb != "import";
+}
+
+// The names in files; without a TYPE it is theirs.
+absl::Status AddNamesOfFiles(Invocation& invocation) {
+  auto names = ReadNamesOf(invocation.files);
+  if (!names.ok()) {
+    return names.status();
+  }
+  for (std::string& name : *names) {
+    if (invocation.type.empty()) {
+      const auto parsed = contract::ParseResourceName(name);
+      if (!parsed.ok()) {
+        return Error(absl::StatusCode::kUnimplemented,
+                     "\"{}\" is no full name: say the TYPE, as in croft {} site -f -", name,
+                     invocation.verb);
+      }
+      invocation.type = contract::Facts(parsed->type).noun;
+    }
+    invocation.names.push_back(std::move(name));
+  }
+  return absl::OkStatus();
+}
+
+// Without a TYPE, which -f makes dispensable, what stands in its place is the first argument.
+absl::Status TakeType(Options& options) {
+  Invocation& invocation = options.invocation;
+  invocation.type = options.type;
+  if (!ReadsNames(invocation.verb) || invocation.files.empty()) {
+    return absl::OkStatus();
+  }
+  if (IsAssignment(invocation.type)) {
+    options.arguments.insert(options.arguments.begin(), invocation.type);
+    invocation.type.clear();
+  }
+  return AddNamesOfFiles(invocation);
 }
 
 absl::Status CheckUsage(const Invocation& invocation) {
@@ -254,7 +327,9 @@ void AddOptions(CLI::App& app, std::string_view groups, Options& options) {
 
 absl::Status Complete(Options& options, const Context& context) {
   Invocation& invocation = options.invocation;
-  invocation.type = options.type;
+  if (auto status = TakeType(options); !status.ok()) {
+    return status;
+  }
   invocation.farm = options.farm.empty() ? context.farm : options.farm;
   if (invocation.farm.starts_with("farms/")) {
     invocation.farm.erase(0, std::string("farms/").size());

@@ -1,41 +1,24 @@
 #include "admin-cli/output.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
+#include "admin-cli/text_width.h"
 #include "proto/base/error.h"
-#include "proto/contract/errors.h"
-#include "proto/contract/field_path.h"
+#include "proto/contract/field_text.h"
+#include "proto/contract/nearest_name.h"
 #include "proto/contract/strict_reader.h"
 
 namespace croft::admin_cli {
 namespace {
 
-std::vector<Column> ColumnsFor(const Noun& noun, Format format) {
-  std::vector<Column> columns;
-  for (const Column& column : noun.columns) {
-    if (!column.wide || format == Format::kWide || format == Format::kCsv) {
-      columns.push_back(column);
-    }
-  }
-  return columns;
-}
-
-std::vector<std::string> Titles(const std::vector<Column>& columns) {
-  std::vector<std::string> titles;
-  for (const Column& column : columns) {
-    titles.emplace_back(column.title);
-  }
-  return titles;
-}
-
-std::string CsvCell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) {
+std::string CsvCell(const std::string& text, bool alone) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos && !(alone && text.empty())) {
     return text;
   }
   std::string quoted = "\"";
@@ -51,25 +34,37 @@ std::string CsvCell(const std::string& text) {
 // One line of JSON: WriteJson's text without its line breaks and indentation.
 std::string OneLine(const std::string& json) {
   std::string line;
+  line.reserve(json.size());
   bool in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (c == '"' && (i == 0 || json[i - 1] != '\\')) {
-      in_string = !in_string;
-    }
-    if (c == '\n' || (!in_string && c == ' ')) {
+  bool escaped = false;
+  for (const char c : json) {
+    if (in_string) {
+      in_string = c != '"' || escaped;
+      escaped = c == '\\' && !escaped;
+    } else if (c == '\n' || c == ' ') {
       continue;
+    } else {
+      in_string = c == '"';
     }
     line += c;
   }
   return line;
 }
 
-std::string NameOf(const google::protobuf::Message& resource) {
-  return contract::GetField(resource, "name").value_or("");
+bool IsTerminal(Stream stream) {
+  static const bool out = ::isatty(STDOUT_FILENO) == 1;
+  static const bool error = ::isatty(STDERR_FILENO) == 1;
+  return stream == Stream::kOut ? out : error;
 }
 
-void Put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+// "PER SECOND" -> "per_second".
+std::string ColumnName(std::string_view title) {
+  std::string name;
+  for (const char c : title) {
+    name += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
 
 }  // namespace
 
@@ -85,45 +80,113 @@ absl::StatusOr<Format> ParseFormat(std::string_view text) {
     }
   }
   return Error(absl::StatusCode::kUnimplemented,
-               "no output format \"{}\"; there are: table, wide, json, jsonl, yaml, csv, name",
+               "no output format \"{}\"; there are: table, wide, json, jsonl, "
+               "yaml, csv, name",
                text);
 }
 
-TablePrinter::TablePrinter(std::vector<std::string> titles, Format format)
-    : titles_(std::move(titles)), format_(format) {}
+void Put(const std::string& text) {
+  const std::string& shown = IsTerminal(Stream::kOut) ? Visible(text, true) : text;
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
+
+void Say(const std::string& line) { std::fprintf(stderr, "%s\n", Visible(line, true).c_str()); }
+
+bool IsColoured(Stream stream) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return IsTerminal(stream) && (no_color == nullptr || *no_color == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+absl::StatusOr<std::vector<std::string>> SplitColumns(std::string_view columns) {
+  std::vector<std::string> names;
+  for (const std::string_view name : contract::SplitList(columns)) {
+    if (name.empty()) {
+      return Error(absl::StatusCode::kUnimplemented,
+                   "--columns: \"{}\" has an empty column; it is a list like name,state", columns);
+    }
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+TablePrinter::TablePrinter(std::vector<std::string> titles, const View& view)
+    : titles_(std::move(titles)), format_(view.format), headers_(view.headers) {
+  if (!view.columns.empty()) {
+    Choose(view.columns);
+    return;
+  }
+  for (std::size_t i = 0; i < titles_.size(); ++i) {
+    shown_.push_back(i);
+  }
+}
+
+void TablePrinter::Choose(const std::string& columns) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const std::string& title : titles_) {
+    names.push_back(ColumnName(title));
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto wanted = SplitColumns(columns);
+  status_ = wanted.status();
+  for (std::size_t i = 0; wanted.ok() && i < wanted->size(); ++i) {
+    const auto at = std::find(names.begin(), names.end(), ColumnName((*wanted)[i]));
+    if (at != names.end()) {
+      shown_.push_back(static_cast<std::size_t>(at - names.begin()));
+      continue;
+    }
+    const std::string nearest = contract::NearestName((*wanted)[i], names);
+    status_ = Error(absl::StatusCode::kUnimplemented,
+                    "--columns: there is no column \"{}\"{}; there are: {}", (*wanted)[i],
+                    nearest.empty() ? "" : ", but \"" + nearest + "\"", list);
+  }
+}
+
+void TablePrinter::PrintLine(const std::vector<std::string>& cells, bool bold) {
+  std::string text;
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    const std::string& cell = cells[shown_[i]];
+    const bool last = i + 1 == shown_.size();
+    if (format_ == Format::kCsv) {
+      text += CsvCell(cell, shown_.size() == 1) + (last ? "" : ",");
+      continue;
+    }
+    const std::string visible = Visible(cell);
+    const std::size_t width = DisplayWidth(visible);
+    text += visible;
+    text.append(last ? 0 : std::max(widths_[i], width) - width + 2, ' ');
+  }
+  while (format_ != Format::kCsv && !text.empty() && text.back() == ' ') {
+    text.pop_back();
+  }
+  if (bold) {
+    std::printf("\033[1m%s\033[0m\n", text.c_str());
+  } else {
+    Put(text + "\n");
+  }
+}
 
 void TablePrinter::Print(const std::vector<std::vector<std::string>>& rows) {
-  const bool csv = format_ == Format::kCsv;
-  const bool first = widths_.empty();
-  if (first) {
-    for (std::size_t i = 0; i < titles_.size(); ++i) {
-      std::size_t width = titles_[i].size();
+  constexpr std::size_t kWidthMax = 60;
+  if (!status_.ok()) {
+    return;
+  }
+  if (widths_.empty()) {
+    for (const std::size_t column : shown_) {
+      std::size_t width = headers_ ? DisplayWidth(titles_[column]) : 0;
       for (const auto& row : rows) {
-        width = std::max(width, std::min<std::size_t>(row[i].size(), 60));
+        width = std::max(width, std::min(DisplayWidth(Visible(row[column])), kWidthMax));
       }
       widths_.push_back(width);
     }
-  }
-  const auto line = [&](const std::vector<std::string>& cells) {
-    std::string text;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const bool last = i + 1 == cells.size();
-      if (csv) {
-        text += CsvCell(cells[i]) + (last ? "" : ",");
-      } else {
-        text += last ? cells[i] : fmt::format("{:<{}}  ", cells[i], widths_[i]);
-      }
+    if (headers_) {
+      PrintLine(titles_, format_ != Format::kCsv && IsColoured(Stream::kOut));
     }
-    while (!csv && !text.empty() && text.back() == ' ') {
-      text.pop_back();
-    }
-    Put(text + "\n");
-  };
-  if (first) {
-    line(titles_);
   }
   for (const auto& row : rows) {
-    line(row);
+    PrintLine(row, false);
   }
 }
 
@@ -151,120 +214,6 @@ void ItemPrinter::Finish() {
   if (format_ == Format::kJson) {
     Put(any_ ? "\n]\n" : "[]\n");
   }
-}
-
-ResourcePrinter::ResourcePrinter(const Noun& noun, Format format, bool full_names)
-    : full_names_(full_names),
-      noun_(noun),
-      format_(format),
-      columns_(ColumnsFor(noun, format)),
-      table_(Titles(columns_), format),
-      items_(format) {}
-
-std::vector<std::string> ResourcePrinter::Cells(const google::protobuf::Message& resource) const {
-  std::vector<std::string> cells;
-  for (const Column& column : columns_) {
-    std::string text = contract::GetField(resource, column.path).value_or("");
-    // A table shows short names; what goes to other programs keeps the full ones.
-    if (format_ == Format::kTable && !full_names_ && text.find(' ') == std::string::npos &&
-        (column.path == "name" || column.path == "home.store")) {
-      text = std::string(ShortName(text));
-    }
-    cells.push_back(text.empty() && format_ != Format::kCsv ? "-" : std::move(text));
-  }
-  return cells;
-}
-
-void ResourcePrinter::Print(const std::vector<MessagePtr>& page) {
-  if (page.empty()) {
-    return;
-  }
-  any_ = true;
-  if (ItemPrinter::Prints(format_)) {
-    for (const auto& resource : page) {
-      items_.Print(*resource, NameOf(*resource));
-    }
-    return;
-  }
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& resource : page) {
-    rows.push_back(Cells(*resource));
-  }
-  table_.Print(rows);
-}
-
-void ResourcePrinter::PrintOne(const google::protobuf::Message& resource) {
-  if (format_ == Format::kJson) {
-    Put(contract::WriteJson(resource, true) + "\n");
-  } else if (format_ == Format::kYaml) {
-    Put(contract::WriteYaml(resource, true));
-  } else {
-    std::vector<MessagePtr> page;
-    page.emplace_back(resource.New());
-    page.back()->CopyFrom(resource);
-    Print(page);
-  }
-}
-
-void ResourcePrinter::Finish() {
-  items_.Finish();
-  if (!any_ && (format_ == Format::kTable || format_ == Format::kWide)) {
-    std::fprintf(stderr, "no %s\n", std::string(noun_.noun).c_str());
-  }
-}
-
-void PrintError(const absl::Status& status) {
-  const std::string message(status.message());
-  const auto detail = contract::FindDetail(status);
-  if (!detail.has_value() || detail->violations().empty()) {
-    std::fprintf(stderr, "croft: %s\n", message.c_str());
-    return;
-  }
-  const auto& violations = detail->violations();
-  const auto text = [](const v1::FieldViolation& violation) {
-    const bool says_value =
-        violation.value().empty() ||
-        violation.description().find('"' + violation.value() + '"') != std::string::npos;
-    return violation.field() + ": " + (says_value ? "" : "\"" + violation.value() + "\": ") +
-           violation.description();
-  };
-  // The message of a refused input is its violations in a row; they are told once.
-  const bool told = message.starts_with(violations[0].field() + ": ");
-  if (told && violations.size() == 1) {
-    std::fprintf(stderr, "croft: %s\n", text(violations[0]).c_str());
-    return;
-  }
-  std::fprintf(
-      stderr, "croft: %s\n",
-      told ? fmt::format("{} fields are refused", violations.size()).c_str() : message.c_str());
-  for (const auto& violation : violations) {
-    std::fprintf(stderr, "  %s\n", text(violation).c_str());
-  }
-}
-
-ProgressBar::ProgressBar(std::string label, std::int64_t total)
-    : label_(std::move(label)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
-
-ProgressBar::~ProgressBar() {
-  if (terminal_ && drawn_at_ms_ != 0) {
-    std::fprintf(stderr, "\r\033[K");
-  }
-}
-
-void ProgressBar::Set(std::int64_t done) {
-  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                       std::chrono::steady_clock::now().time_since_epoch())
-                       .count();
-  if (!terminal_ || now - drawn_at_ms_ < 100) {
-    return;
-  }
-  drawn_at_ms_ = now;
-  constexpr int kWidth = 40;
-  const int filled = total_ <= 0 ? 0 : static_cast<int>(done * kWidth / total_);
-  std::fprintf(stderr, "\r%s [%-*s] %ld/%ld", label_.c_str(), kWidth,
-               std::string(static_cast<std::size_t>(std::min(filled, kWidth)), '#').c_str(),
-               static_cast<long>(done), static_cast<long>(total_));
-  std::fflush(stderr);
 }
 
 }  // namespace croft::admin_cli

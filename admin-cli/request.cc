@@ -1,6 +1,7 @@
 #include "admin-cli/request.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/field_mask.pb.h>
 
 #include "proto/base/check.h"
 
@@ -33,16 +34,37 @@ void SetString(google::protobuf::Message& message, std::string_view field,
   message.GetReflection()->SetString(&message, &Field(message, field), value);
 }
 
+void SetBool(google::protobuf::Message& message, std::string_view field, bool value) {
+  message.GetReflection()->SetBool(&message, &Field(message, field), value);
+}
+
+void SetMask(google::protobuf::Message& message, std::string_view field,
+             const std::vector<std::string>& paths) {
+  if (paths.empty()) {
+    return;
+  }
+  google::protobuf::FieldMask mask;
+  for (const std::string& path : paths) {
+    mask.add_paths(path);
+  }
+  message.GetReflection()->MutableMessage(&message, &Field(message, field))->CopyFrom(mask);
+}
+
 void SetResource(google::protobuf::Message& request, const Noun& noun,
                  const google::protobuf::Message& resource) {
   request.GetReflection()->MutableMessage(&request, &Field(request, noun.noun))->CopyFrom(resource);
 }
 
 void SetWriteOptions(google::protobuf::Message& request, const Invocation& invocation) {
-  request.GetReflection()->SetBool(&request, &Field(request, "validate_only"),
-                                   invocation.validate_only);
+  SetBool(request, "validate_only", invocation.validate_only);
   SetString(request, "request_id", invocation.request_id);
   SetString(request, "reason", invocation.reason);
+  if (request.GetDescriptor()->FindFieldByName("field_manager") != nullptr) {
+    SetString(request, "field_manager", invocation.field_manager);
+  }
+  if (request.GetDescriptor()->FindFieldByName("force") != nullptr) {
+    SetBool(request, "force", invocation.force);
+  }
 }
 
 std::int64_t RevisionOf(const google::protobuf::Message& resource) {

@@ -7,6 +7,8 @@
 #include "admin-cli/nouns.h"
 #include "proto/base/error.h"
 #include "proto/contract/field_path.h"
+#include "proto/contract/field_text.h"
+#include "proto/contract/label_rules.h"
 #include "proto/contract/text_rules.h"
 
 namespace croft::admin_cli {
@@ -83,16 +85,24 @@ absl::StatusOr<Timestamp> ParseSince(std::string_view text, const Timestamp& now
 
 absl::StatusOr<std::string> FilterOf(std::string_view filter, std::string_view selector) {
   std::string all;
-  for (const std::string_view part : contract::Split(selector, ',')) {
-    if (selector.empty()) {
-      break;
-    }
+  for (const std::string_view part : contract::SplitList(selector)) {
     const auto equals = part.find('=');
-    if (equals == std::string_view::npos || equals == 0) {
-      return Error(kUsage, "--selector: \"{}\" is no label like app=shop", part);
+    const bool differs = equals != std::string_view::npos && equals > 0 && part[equals - 1] == '!';
+    const std::string_view key = part.substr(0, equals == std::string_view::npos ? part.size()
+                                                : differs                        ? equals - 1
+                                                                                 : equals);
+    if (!contract::CheckLabelKey(key).ok()) {
+      return Error(
+          kUsage, "--selector: \"{}\" is no label; it is app=shop, app!=shop or app (there at all)",
+          part);
     }
-    all += fmt::format("{}labels.{} = {}", all.empty() ? "" : " AND ", part.substr(0, equals),
-                       Quoted(part.substr(equals + 1)));
+    if (!all.empty()) {
+      all += " AND ";
+    }
+    all += equals == std::string_view::npos
+               ? fmt::format("labels:{}", key)
+               : fmt::format("labels.{} {} {}", key, differs ? "!=" : "=",
+                             Quoted(part.substr(equals + 1)));
   }
   if (filter.empty()) {
     return all;

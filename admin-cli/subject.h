@@ -22,7 +22,8 @@ absl::StatusOr<google::protobuf::Timestamp> ParseSince(std::string_view text,
                                                        const google::protobuf::Timestamp& now);
 google::protobuf::Timestamp Now();
 
-// "app=shop,tier=web" -> labels.app = "shop" AND labels.tier = "web"; with a filter, both.
+// "app=shop,tier!=web,owner" -> labels.app = "shop" AND labels.tier != "web" AND labels:owner;
+// with a filter, both.
 absl::StatusOr<std::string> FilterOf(std::string_view filter, std::string_view selector);
 
 // A whole number above 0, such as a revision. `what` begins the error.

@@ -15,6 +15,8 @@ struct Verb {
   const char* options;
   Command command;
   bool wants_type = true;
+  // Instead of `command`, where no control is asked.
+  LocalCommand local = nullptr;
 };
 
 // In the order of the help.

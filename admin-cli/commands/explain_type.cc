@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "proto/comments/api_comments.h"
 #include "admin-cli/field_list.h"
+#include "admin-cli/field_meaning.h"
 #include "admin-cli/invocation.h"
 #include "admin-cli/nouns.h"
 #include "proto/base/error.h"
+#include "proto/comments/api_comments.h"
+#include "proto/contract/field_rules.h"
 
 namespace croft::admin_cli {
 namespace {
@@ -39,6 +41,47 @@ void PrintLine(const FieldLine& line, const comments::ApiComments& comments) {
   std::printf("  %s  (%s%s%s)\n", line.path.c_str(), line.accepts.c_str(),
               line.notes.empty() ? "" : "; ", line.notes.c_str());
   PrintParagraph(comments.Of(*line.field));
+}
+
+// One field, with everything known of it.
+void PrintCard(const Noun& noun, const FieldLine& line, const comments::ApiComments& comments) {
+  const auto say = [](const char* title, const std::string& text) {
+    if (!text.empty()) {
+      std::printf("  %s\n", title);
+      PrintParagraph(text);
+    }
+  };
+  const std::string default_text = DefaultOf(*line.field, comments);
+  std::printf("%s.%s\n", std::string(noun.noun).c_str(), line.path.c_str());
+  PrintParagraph(comments.Of(*line.field));
+  say("takes", line.accepts + (line.notes.empty() ? "" : "; " + line.notes));
+  say("unit", UnitOf(*line.field));
+  say("default", default_text);
+  say("set by", SetBy(noun, *line.field));
+  say("levels", LevelsOf(line));
+  if (!contract::RuleOf(*line.field).output_only()) {
+    std::printf("  examples\n");
+    for (const std::string& example : ExamplesOf(noun, line, default_text)) {
+      std::printf("      %s\n", example.c_str());
+    }
+  }
+}
+
+// The fields below a path.
+void PrintBelow(const Noun& noun, const FieldList& list, const comments::ApiComments& comments) {
+  if (list.settable.size() + list.output_only.size() == 1) {
+    PrintCard(noun, list.settable.empty() ? list.output_only[0] : list.settable[0], comments);
+    return;
+  }
+  for (const auto* lines : {&list.settable, &list.output_only}) {
+    for (const FieldLine& line : *lines) {
+      PrintLine(line, comments);
+    }
+  }
+  if (!list.settable.empty() && !LevelsOf(list.settable[0]).empty()) {
+    std::printf("\nlevels\n");
+    PrintParagraph(LevelsOf(list.settable[0]));
+  }
 }
 
 void PrintText(const Noun& noun, const google::protobuf::Descriptor& type, const FieldList& list,
@@ -113,11 +156,7 @@ ExitCode ExplainType(const Invocation& invocation) {
   } else if (path.empty()) {
     PrintText(**noun, type, *list, comments);
   } else {
-    for (const auto* lines : {&list->settable, &list->output_only}) {
-      for (const FieldLine& line : *lines) {
-        PrintLine(line, comments);
-      }
-    }
+    PrintBelow(**noun, *list, comments);
   }
   return ExitCode::kDone;
 }

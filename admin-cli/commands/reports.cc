@@ -46,13 +46,18 @@ bool PrintInstances(const google::protobuf::RepeatedPtrField<v1::InstanceCounter
   return PrintItems(instances, format, [](const auto& instance) { return instance.instance(); });
 }
 
-void PrintRows(const std::vector<std::string>& titles, const Rows& rows, Format format,
-               const char* nothing) {
-  if (rows.empty() && format != Format::kCsv) {
-    std::fprintf(stderr, "%s\n", nothing);
-    return;
+ExitCode PrintRows(const std::vector<std::string>& titles, const Rows& rows,
+                   const Invocation& invocation, const char* nothing) {
+  TablePrinter table(titles, ViewOf(invocation));
+  if (auto status = table.Check(); !status.ok()) {
+    return Fail(status);
   }
-  TablePrinter(titles, format).Print(rows);
+  if (rows.empty() && invocation.format != Format::kCsv) {
+    Say(nothing);
+  } else {
+    table.Print(rows);
+  }
+  return ExitCode::kDone;
 }
 
 // What "list events" and "list changes" are asked about.
@@ -193,8 +198,7 @@ ExitCode Top(ApiClient& client, const Invocation& invocation) {
     }
     rows.push_back(std::move(row));
   }
-  PrintRows(titles, rows, invocation.format, "nothing was counted yet");
-  return ExitCode::kDone;
+  return PrintRows(titles, rows, invocation, "nothing was counted yet");
 }
 
 // croft get counters TYPE [NAME]
@@ -232,9 +236,8 @@ ExitCode GetCounters(ApiClient& client, const Invocation& invocation) {
                       fmt::format("{:.1f}", counter.rate())});
     }
   }
-  PrintRows({"INSTANCE", "COUNTER", "VALUE", "PER SECOND"}, rows, invocation.format,
-            "nothing was counted yet");
-  return ExitCode::kDone;
+  return PrintRows({"INSTANCE", "COUNTER", "VALUE", "PER SECOND"}, rows, invocation,
+                   "nothing was counted yet");
 }
 
 ExitCode ListEvents(ApiClient& client, const Invocation& invocation) {
@@ -256,8 +259,7 @@ ExitCode ListEvents(ApiClient& client, const Invocation& invocation) {
     rows.push_back({google::protobuf::util::TimeUtil::ToString(event.time()),
                     std::string(ShortName(event.node())), event.kind(), event.message()});
   }
-  PrintRows({"TIME", "NODE", "KIND", "MESSAGE"}, rows, invocation.format, "no event");
-  return ExitCode::kDone;
+  return PrintRows({"TIME", "NODE", "KIND", "MESSAGE"}, rows, invocation, "no event");
 }
 
 ExitCode ListChanges(ApiClient& client, const Invocation& invocation) {
@@ -280,8 +282,7 @@ ExitCode ListChanges(ApiClient& client, const Invocation& invocation) {
                     google::protobuf::util::TimeUtil::ToString(change.time()), change.who(),
                     WhatOf(change), change.reason()});
   }
-  PrintRows({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, rows, invocation.format, "no change");
-  return ExitCode::kDone;
+  return PrintRows({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, rows, invocation, "no change");
 }
 
 }  // namespace croft::admin_cli

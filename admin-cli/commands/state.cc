@@ -26,19 +26,9 @@ ExitCode SetEach(ApiClient& client, const Invocation& invocation,
     return Fail(Error(absl::StatusCode::kUnimplemented,
                       "{} wants a type ({}) and one or more names", invocation.verb, allowed));
   }
-  std::size_t failed = 0;
-  ExitCode code = ExitCode::kDone;
-  for (const std::string& name : invocation.names) {
-    Invocation one = invocation;
-    one.names = {name};
-    one.assignments = {assignment};
-    const ExitCode result = SetResource(client, one);
-    if (result != ExitCode::kDone) {
-      code = result;
-      ++failed;
-    }
-  }
-  return failed > 0 && failed < invocation.names.size() ? ExitCode::kPartlyDone : code;
+  Invocation set = invocation;
+  set.assignments = {assignment};
+  return SetResource(client, set);
 }
 
 // Accepts what the node has stopped at; it goes on at its next try.

@@ -37,7 +37,9 @@ TEST(Subject, SelectorsBecomeFilters) {
   EXPECT_EQ(*FilterOf("", "app=shop,tier=we\"b"),
             "labels.app = \"shop\" AND labels.tier = \"we\\\"b\"");
   EXPECT_EQ(*FilterOf("a = 1 OR b = 2", "app=shop"), "labels.app = \"shop\" AND (a = 1 OR b = 2)");
-  EXPECT_FALSE(FilterOf("", "app").ok());
+  EXPECT_EQ(*FilterOf("", "app!=shop, owner"), "labels.app != \"shop\" AND labels:owner");
+  EXPECT_FALSE(FilterOf("", "app,").ok());
+  EXPECT_FALSE(FilterOf("", "!=x").ok());
   EXPECT_FALSE(FilterOf("", "=x").ok());
 }
 
