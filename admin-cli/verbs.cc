@@ -93,8 +93,11 @@ constexpr Verb kVerbs[] = {
      "", nullptr, true, PrintCompletion},
     {"man", "Write manual pages, one for each verb, into a directory",
      "  croft man /usr/local/share/man/man1\n", "", nullptr, true, WriteManPages},
-    {"wait", "Wait until a revision is applied or serving on every node in service",
-     "  croft wait revision 4711 --wait=serving --timeout 10s\n", "output wait", WaitForRevision},
+    {"wait",
+     "Wait until a revision is applied or serving on every node in service, or an operation has "
+     "ended",
+     "  croft wait revision 4711 --wait=serving --timeout 10s\n  croft wait operation 12\n",
+     "output wait", WaitForRevision},
 };
 
 // Of files, history and work that goes on.
@@ -124,9 +127,9 @@ constexpr Verb kFurtherVerbs[] = {
      "  croft watch accounts --all -o jsonl        (what exists first)\n"
      "  croft watch all -o jsonl --resume TOKEN    (every type, after where an earlier one "
      "ended)\n",
-     "output filter watch object since limit", Watch},
+     "output filter watch object limit", Watch},
     {"cancel", "End an operation after the batch under way", "  croft cancel operation 12\n",
-     "output", CancelOperation},
+     "output write", CancelOperation},
 };
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,35 +67,51 @@ absl::StatusOr<Manifest> Load(const Invocation& invocation) {
   return manifest;
 }
 
-// "resources[3].site.bindings[0].host" -> "shop.yaml:12: bindings[0].host": an error as the file's.
+// The index in "resources[3].site.bindings[0].host", and where it ends; nullopt if there is none.
+std::optional<std::pair<std::size_t, std::size_t>> IndexIn(std::string_view text) {
+  constexpr std::string_view kResources = "resources[";
+  std::size_t index = 0;
+  if (!text.starts_with(kResources)) {
+    return std::nullopt;
+  }
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + kResources.size(), end, index);
+  if (error != std::errc() || rest == end || *rest != ']') {
+    return std::nullopt;
+  }
+  return std::pair(index, static_cast<std::size_t>(rest + 1 - text.data()));
+}
+
+// An error as the file's: "shop.yaml:12: bindings[0].host: ...".
 absl::Status InFiles(const absl::Status& status, const Manifest& manifest, std::size_t first) {
+  const auto item_of = [&](std::size_t index) -> const ManifestItem* {
+    const std::size_t at = first + index;
+    return at < manifest.items.size() ? &manifest.items[at] : nullptr;
+  };
+  std::string message(status.message());
+  if (const auto index = IndexIn(message); index.has_value() && item_of(index->first) != nullptr) {
+    message.replace(0, index->second, item_of(index->first)->place);
+  }
   auto detail = contract::FindDetail(status);
   if (!detail.has_value()) {
-    return status;
+    return absl::Status(status.code(), message);
   }
-  constexpr std::string_view kResources = "resources[";
-  std::string message(status.message());
+  bool located = false;
   for (v1::FieldViolation& violation : *detail->mutable_violations()) {
-    const std::string field = violation.field();
-    const auto close = field.find(']');
-    if (!field.starts_with(kResources) || close == std::string::npos) {
+    const auto index = IndexIn(violation.field());
+    const ManifestItem* item = index.has_value() ? item_of(index->first) : nullptr;
+    if (item == nullptr) {
       continue;
     }
-    const std::size_t index = first + static_cast<std::size_t>(std::strtoul(
-                                          field.c_str() + kResources.size(), nullptr, 10));
-    if (index >= manifest.items.size()) {
-      continue;
-    }
-    std::string rest = field.substr(std::min(close + 2, field.size()));
-    const std::string prefix = std::string(manifest.items[index].noun->noun) + ".";
-    rest.erase(0, rest.starts_with(prefix) ? prefix.size() : 0);
-    const std::string place = manifest.items[index].place + (rest.empty() ? "" : ": ") + rest;
-    // PrintError takes a message that begins like the first violation for one of them.
-    if (message.starts_with(field)) {
-      message.replace(0, field.size(), place);
-    }
-    violation.set_field(place);
+    std::string path = violation.field().substr(index->second);
+    path.erase(0, path.starts_with('.') ? 1 : 0);
+    const std::string member = std::string(item->noun->noun) + ".";
+    path.erase(0, path.starts_with(member) ? member.size() : 0);
+    violation.set_field(item->place + (path.empty() ? "" : ": ") + path);
+    located = true;
   }
+  // The violations tell it all, each once.
+  message = located ? detail->violations(0).field() + ": " + message : message;
   return contract::WithDetail(absl::Status(status.code(), message), *detail);
 }
 
@@ -132,14 +150,15 @@ class Application {
 
   // Shows what pruning would delete, and has it agreed to; the number for the call that does it.
   absl::Status AgreeToPruning() {
-    expect_pruned_ = invocation_.expect_pruned;
     if (invocation_.prune_selector.empty() || invocation_.validate_only) {
+      expect_pruned_ = invocation_.expect_pruned;
       return absl::OkStatus();
     }
     const auto preview = Send(0, true);
     if (!preview.ok()) {
       return preview.status();
     }
+    expect_pruned_ = invocation_.expect_pruned;
     std::int64_t count = 0;
     for (const v1::AppliedResource& applied : preview->results()) {
       if (applied.action() == "delete") {

@@ -82,6 +82,7 @@ ExitCode Start(ApiClient& client, const Invocation& invocation, const std::strin
       items.Print(operation, operation.name());
       items.Finish();
     }
+    PrintOperationErrors(operation);
     std::fprintf(stderr, "%s: %ld selected (only checked, nothing changed)\n",
                  operation.kind().c_str(), static_cast<long>(operation.total()));
     return ExitCode::kDone;

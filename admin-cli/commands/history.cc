@@ -20,6 +20,7 @@ using google::protobuf::util::TimeUtil;
 
 constexpr int kPageSizeMax = 1000;
 constexpr int kDefaultLimit = 100;
+constexpr const char* kEver = "1970-01-01T00:00:00Z";
 constexpr auto kUndoTimeout = std::chrono::minutes(5);
 
 bool IsChange(const std::string& type) { return type == "change" || type == "changes"; }
@@ -102,6 +103,10 @@ ExitCode ShowHistory(ApiClient& client, const Invocation& invocation) {
   if (!name.ok()) {
     return Fail(name.status());
   }
+  const auto since = ParseSince(invocation.since.empty() ? kEver : invocation.since, Now());
+  if (!since.ok()) {
+    return Fail(since.status());
+  }
   const int limit = invocation.limit > 0 ? invocation.limit : kDefaultLimit;
   v1::ListHistoryRequest request;
   request.set_name(*name);
@@ -113,9 +118,12 @@ ExitCode ShowHistory(ApiClient& client, const Invocation& invocation) {
     if (auto status = client.Call("ChangeService/ListHistory", request, response); !status.ok()) {
       return Fail(status);
     }
-    entries.insert(entries.end(), response.entries().begin(), response.entries().end());
+    const auto older =
+        std::find_if(response.entries().begin(), response.entries().end(),
+                     [&](const v1::HistoryEntry& entry) { return entry.change().time() < *since; });
+    entries.insert(entries.end(), response.entries().begin(), older);
     request.set_page_token(response.next_page_token());
-    more = !response.next_page_token().empty();
+    more = !response.next_page_token().empty() && older == response.entries().end();
   }
   PrintEntries(entries, invocation.format);
   if (more && invocation.limit == 0) {

@@ -84,15 +84,9 @@ absl::StatusOr<std::string> OneName(const Invocation& invocation) {
   return OperationName(invocation.names[0]);
 }
 
-// What came of it; errors on stderr, each item on a line.
+// What came of it.
 ExitCode Judge(const v1::Operation& operation) {
-  for (const v1::OperationError& error : operation.errors()) {
-    std::fprintf(stderr, "  %s: %s\n", error.name().c_str(), error.reason().c_str());
-  }
-  const std::int64_t unnamed = operation.failed() - operation.errors_size();
-  if (unnamed > 0) {
-    std::fprintf(stderr, "  and %ld more\n", static_cast<long>(unnamed));
-  }
+  PrintOperationErrors(operation);
   const std::int64_t good = operation.done() - operation.failed();
   std::fprintf(stderr, "%s: %s, %ld of %ld done, %ld failed%s%s\n", operation.kind().c_str(),
                v1::Operation::State_Name(operation.state()).c_str(), static_cast<long>(good),
@@ -106,6 +100,16 @@ ExitCode Judge(const v1::Operation& operation) {
 }
 
 }  // namespace
+
+void PrintOperationErrors(const v1::Operation& operation) {
+  for (const v1::OperationError& error : operation.errors()) {
+    std::fprintf(stderr, "  %s: %s\n", error.name().c_str(), error.reason().c_str());
+  }
+  const std::int64_t unnamed = operation.failed() - operation.errors_size();
+  if (unnamed > 0) {
+    std::fprintf(stderr, "  and %ld more\n", static_cast<long>(unnamed));
+  }
+}
 
 ExitCode FollowOperation(ApiClient& client, const Invocation& invocation, v1::Operation operation,
                          std::int64_t timeout_ms) {

@@ -6,6 +6,9 @@
 
 namespace croft::admin_cli {
 
+// On stderr, each item that failed on a line of its own.
+void PrintOperationErrors(const v1::Operation& operation);
+
 // Shows the progress until the operation has ended or the time is up (below 0: never), says what
 // came of it, and then waits for its revision as the invocation asks.
 ExitCode FollowOperation(ApiClient& client, const Invocation& invocation, v1::Operation operation,
