@@ -17,6 +17,7 @@
 #include "proto/base/error.h"
 #include "proto/contract/any_resource.h"
 #include "proto/contract/errors.h"
+#include "proto/contract/text_rules.h"
 
 namespace croft::admin_cli {
 namespace {
@@ -49,7 +50,7 @@ absl::StatusOr<Manifest> Load(const Invocation& invocation) {
   }
   if (!manifest->problems.empty()) {
     for (const std::string& problem : manifest->problems) {
-      std::fprintf(stderr, "%s\n", problem.c_str());
+      Say(problem);
     }
     const std::size_t count = manifest->problems.size();
     return Error(absl::StatusCode::kInvalidArgument, "nothing was done: {} {} in the files", count,
@@ -211,7 +212,7 @@ class Report {
       if (ItemPrinter::Prints(invocation_.format)) {
         items_.Print(applied, applied.name());
       } else {
-        std::printf("%s\n", FormatApplied(applied, invocation_.validate_only).c_str());
+        Put(FormatApplied(applied, invocation_.validate_only) + "\n");
       }
       if (!applied.action().empty()) {
         changed_.push_back(applied.name());
@@ -233,7 +234,7 @@ class Report {
     text += invocation_.validate_only ? " (only checked, nothing changed)"
             : revision_ > 0           ? fmt::format(", revision {}", revision_)
                                       : "";
-    std::fprintf(stderr, "%s\n", text.c_str());
+    Say(text);
   }
 
   std::int64_t revision() const { return revision_; }
@@ -245,6 +246,21 @@ class Report {
   std::int64_t created_ = 0, updated_ = 0, unchanged_ = 0, deleted_ = 0, revision_ = 0;
   std::vector<std::string> changed_;
 };
+
+// On a terminal that takes colours, what goes in red and what comes in green.
+void PrintDiff(const std::string& text) {
+  const bool coloured = IsColoured(Stream::kOut);
+  for (const std::string_view line : contract::Split(text, '\n')) {
+    const bool last = line.data() == text.data() + text.size();
+    const char* colour = !coloured || line.empty() ? ""
+                         : line[0] == '-'          ? "\033[31m"
+                         : line[0] == '+'          ? "\033[32m"
+                                                   : "";
+    std::fputs(colour, stdout);
+    Put(std::string(line) + (last ? "" : "\n"));
+    std::fputs(*colour == '\0' ? "" : "\033[m", stdout);
+  }
+}
 
 void NoticeBatches(std::size_t count, bool only_checked) {
   if (count > kResourcesPerChange) {
@@ -309,7 +325,7 @@ ExitCode DiffFiles(ApiClient& client, const Invocation& invocation) {
       if (ItemPrinter::Prints(invocation.format)) {
         items.Print(applied, applied.name());
       } else {
-        std::printf("%s", FormatDiff(applied).c_str());
+        PrintDiff(FormatDiff(applied));
       }
     }
   }

@@ -65,18 +65,20 @@ class Exporter {
     if (noun.type == ResourceType::kPlatform) {
       return ExportPlatform(noun);
     }
+    ListQuery query;
+    query.farm = invocation_.farm;
+    query.filter = filter_;
     Manifest organizations;
     const bool nested = noun.type == ResourceType::kOrganization;
-    const auto status =
-        ListPages(client_, noun, {invocation_.farm, filter_}, [&](std::vector<MessagePtr> page) {
-          for (MessagePtr& resource : page) {
-            if (nested) {
-              organizations.items.push_back({"", &noun, std::move(resource)});
-            } else if (IsWanted(noun, *resource)) {
-              Print(noun, *resource);
-            }
-          }
-        });
+    const auto status = ListPages(client_, noun, query, [&](std::vector<MessagePtr> page) {
+      for (MessagePtr& resource : page) {
+        if (nested) {
+          organizations.items.push_back({"", &noun, std::move(resource)});
+        } else if (IsWanted(noun, *resource)) {
+          Print(noun, *resource);
+        }
+      }
+    });
     OrderManifest(organizations);
     for (const ManifestItem& item : organizations.items) {
       Print(noun, *item.resource);
@@ -112,13 +114,13 @@ class Exporter {
     ++count_;
     const std::string type(noun.noun);
     if (invocation_.format == Format::kName) {
-      std::printf("%s\n", TextOf(resource, "name").c_str());
+      Put(TextOf(resource, "name") + "\n");
     } else if (invocation_.format == Format::kJson || invocation_.format == Format::kJsonLines) {
       std::string json = contract::WriteJson(resource, false);
       json.insert(1, "\n  \"type\": \"" + type + "\",");
-      std::printf("%s", invocation_.format == Format::kJson ? json.c_str() : OneLine(json).c_str());
+      Put(invocation_.format == Format::kJson ? json : OneLine(json));
     } else {
-      std::printf("---\ntype: %s\n%s", type.c_str(), contract::WriteYaml(resource, false).c_str());
+      Put("---\ntype: " + type + "\n" + contract::WriteYaml(resource, false));
     }
   }
 

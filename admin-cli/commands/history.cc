@@ -79,10 +79,10 @@ void PrintChange(const v1::Change& change, Format format) {
     std::printf("revision %ld, %s, by %s\n", static_cast<long>(change.revision()),
                 TimeUtil::ToString(change.time()).c_str(), change.who().c_str());
     if (!change.reason().empty()) {
-      std::printf("reason: %s\n", change.reason().c_str());
+      Put("reason: " + change.reason() + "\n");
     }
     if (!change.request_id().empty()) {
-      std::printf("request: %s\n", change.request_id().c_str());
+      Put("request: " + change.request_id() + "\n");
     }
   }
   std::vector<std::vector<std::string>> rows;
@@ -168,7 +168,7 @@ ExitCode UndoChange(ApiClient& client, const Invocation& invocation) {
     if (ItemPrinter::Prints(invocation.format)) {
       items.Print(applied, applied.name());
     } else {
-      std::printf("%s\n", FormatApplied(applied, invocation.validate_only).c_str());
+      Put(FormatApplied(applied, invocation.validate_only) + "\n");
     }
   }
   items.Finish();

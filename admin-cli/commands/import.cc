@@ -46,8 +46,7 @@ class Tally {
                    Quoted(error.field()).c_str(), Quoted(error.reason()).c_str());
     }
     if (errors_ == nullptr || failed <= kShownWithFile) {
-      std::fprintf(stderr, "%s:%ld: %s%s\n", source_.c_str(), static_cast<long>(error.line()),
-                   field.c_str(), error.reason().c_str());
+      admin_cli::Say(fmt::format("{}:{}: {}{}", source_, error.line(), field, error.reason()));
     } else if (failed == kShownWithFile + 1) {
       std::fprintf(stderr, "more errors are in the file of --errors\n");
     }

@@ -103,7 +103,7 @@ ExitCode Judge(const v1::Operation& operation) {
 
 void PrintOperationErrors(const v1::Operation& operation) {
   for (const v1::OperationError& error : operation.errors()) {
-    std::fprintf(stderr, "  %s: %s\n", error.name().c_str(), error.reason().c_str());
+    Say("  " + error.name() + ": " + error.reason());
   }
   const std::int64_t unnamed = operation.failed() - operation.errors_size();
   if (unnamed > 0) {

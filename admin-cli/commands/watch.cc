@@ -36,7 +36,7 @@ bool IsPassing(const absl::Status& status) {
 void PrintItem(const google::protobuf::Message& item, const std::string& name,
                const std::string& line, Format format) {
   if (format == Format::kTable || format == Format::kWide || format == Format::kCsv) {
-    std::printf("%s\n", line.c_str());
+    Put(line + "\n");
   } else {
     // A stream has no end: one array of it would never be closed.
     ItemPrinter(format == Format::kJson ? Format::kJsonLines : format).Print(item, name);
@@ -45,9 +45,9 @@ void PrintItem(const google::protobuf::Message& item, const std::string& name,
 }
 
 // One kind of stream: how it is asked for, and gone on with.
-class Stream {
+class Followed {
  public:
-  virtual ~Stream() = default;
+  virtual ~Followed() = default;
   virtual std::string Method() const = 0;
   // The next call's request, which goes on after what was printed.
   virtual const google::protobuf::Message& Request() = 0;
@@ -58,7 +58,7 @@ class Stream {
   virtual std::string ResumeToken() const = 0;
 };
 
-class EventStream final : public Stream {
+class EventStream final : public Followed {
  public:
   EventStream(std::string object, std::int64_t after, Format format) : format_(format) {
     request_.set_resource(std::move(object));
@@ -91,7 +91,7 @@ class EventStream final : public Stream {
   v1::WatchEventsResponse response_;
 };
 
-class ResourceStream final : public Stream {
+class ResourceStream final : public Followed {
  public:
   ResourceStream(v1::WatchResourcesRequest request, Format format)
       : format_(format), request_(std::move(request)) {}
@@ -130,7 +130,7 @@ class ResourceStream final : public Stream {
 // Until the pause is over, or the operator interrupts.
 void Pause(int ms) { ::poll(nullptr, 0, ms); }
 
-ExitCode Follow(ApiClient& client, const Invocation& invocation, Stream& stream) {
+ExitCode Follow(ApiClient& client, const Invocation& invocation, Followed& stream) {
   CatchInterrupts();
   int pause_ms = kFirstPauseMs;
   int count = 0;
