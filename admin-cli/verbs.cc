@@ -55,6 +55,10 @@ constexpr Verb kVerbs[] = {
      "  croft list sites -o name --filter 'state = STOPPED' | croft label -f - idle=yes\n"
      "  croft label accounts --selector tier=gold billing=monthly\n",
      "output input write owner force etag many count wait", LabelResources},
+};
+
+// Of states, nodes, explanations and the command line itself.
+constexpr Verb kOtherVerbs[] = {
     {"start", "Start sites or pools", "  croft start pool php\n",
      "output input write owner force count wait", StartResources},
     {"stop", "Stop sites or pools: they answer 503", "  croft stop site shop --wait=serving\n",
@@ -137,6 +141,7 @@ constexpr Verb kFurtherVerbs[] = {
 const std::vector<Verb>& AllVerbs() {
   static const std::vector<Verb> verbs = [] {
     std::vector<Verb> all(std::begin(kVerbs), std::end(kVerbs));
+    all.insert(all.end(), std::begin(kOtherVerbs), std::end(kOtherVerbs));
     all.insert(all.end(), std::begin(kFurtherVerbs), std::end(kFurtherVerbs));
     return all;
   }();
