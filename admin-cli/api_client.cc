@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "admin-cli/server_certificate.h"
-#include "croft/v1/account.grpc.pb.h"
 #include "croft/v1/error.pb.h"
 #include "croft/v1/resource.grpc.pb.h"
 #include "proto/base/error.h"
@@ -281,30 +280,6 @@ absl::Status ApiClient::ImportResources(
     stream->WritesDone();
   });
   v1::ImportResourcesResponse response;
-  while (stream->Read(&response)) {
-    on_response(response);
-  }
-  sender.join();
-  return FromGrpc(stream->Finish(), connection_->context);
-}
-
-absl::Status ApiClient::ImportAccounts(
-    const std::function<bool(v1::ImportAccountsRequest&)>& next,
-    const std::function<void(const v1::ImportAccountsResponse&)>& on_response) {
-  if (auto status = connection_->Await(); !status.ok()) {
-    return status;
-  }
-  const auto stub = v1::AccountService::NewStub(connection_->channel);
-  const auto call = connection_->NewCall();
-  const auto stream = stub->ImportAccounts(call.get());
-  std::jthread sender([&] {
-    v1::ImportAccountsRequest request;
-    while (next(request) && stream->Write(request)) {
-      request.Clear();
-    }
-    stream->WritesDone();
-  });
-  v1::ImportAccountsResponse response;
   while (stream->Read(&response)) {
     on_response(response);
   }

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "admin-cli/contexts.h"
-#include "croft/v1/account.pb.h"
 #include "croft/v1/resource.pb.h"
 
 namespace croft::admin_cli {
@@ -42,12 +41,6 @@ class ApiClient {
   absl::Status ImportResources(
       const std::function<bool(v1::ImportResourcesRequest&)>& next,
       const std::function<void(const v1::ImportResourcesResponse&)>& on_response);
-
-  // The import's stream: `next` fills the next request and returns false at the end; `on_response`
-  // sees each answer.
-  absl::Status ImportAccounts(
-      const std::function<bool(v1::ImportAccountsRequest&)>& next,
-      const std::function<void(const v1::ImportAccountsResponse&)>& on_response);
 
  private:
   struct Connection;

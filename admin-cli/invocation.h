@@ -84,7 +84,7 @@ ExitCode SuspendAccounts(ApiClient& client, const Invocation& invocation);
 ExitCode Resume(ApiClient& client, const Invocation& invocation);
 ExitCode DrainNodes(ApiClient& client, const Invocation& invocation);
 ExitCode UndrainNodes(ApiClient& client, const Invocation& invocation);
-// commands/account_import.cc
+//
 ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation);
 // commands/contexts.cc: the type "context", which is an entry of the contexts file.
 bool IsOfContexts(const Invocation& invocation);

@@ -75,9 +75,15 @@ constexpr Verb kOtherVerbs[] = {
      "output input write owner force count wait", UndrainNodes},
     {"enroll", "Make a join token with which one node can enrol, once",
      "  croft enroll node web1 > /etc/croft/join-token\n", "", EnrollNode},
-    {"import", "Create accounts from a CSV file (columns name, organization, store, state)",
-     "  croft import accounts people.csv --wait=applied\n", "output write owner errors wait",
-     ImportAccountsFile},
+    {"import",
+     "Create or update objects from a file, one a row: CSV whose header names fields, or JSON "
+     "lines",
+     "  croft import accounts people.csv --wait=applied\n"
+     "  croft import sites sites.jsonl --errors refused.csv\n"
+     "  croft export accounts -o jsonl | croft import accounts - --field-manager billing\n"
+     "\nA CSV's first line names fields as key=value does: name,organization,state,labels.tier "
+     "(accounts: also store).\nAn empty value leaves the field as it is.\n",
+     "write owner errors wait", ImportFile},
     {"explain",
      "Say what a URL leads to, which settings are in force and where each came from; or list the "
      "fields of a type",
