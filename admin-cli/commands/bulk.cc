@@ -87,11 +87,11 @@ ExitCode Start(ApiClient& client, const Invocation& invocation, const std::strin
                  operation.kind().c_str(), static_cast<long>(operation.total()));
     return ExitCode::kDone;
   }
-  std::fprintf(stderr, "%s: %s\n", operation.name().c_str(), operation.kind().c_str());
   if (invocation.no_wait) {
     std::printf("%s\n", operation.name().c_str());
     return ExitCode::kDone;
   }
+  std::fprintf(stderr, "%s: %s\n", operation.name().c_str(), operation.kind().c_str());
   return FollowOperation(client, invocation, std::move(operation), -1);
 }
 

@@ -31,8 +31,8 @@ using FilePtr = std::unique_ptr<std::FILE, FreedBy<std::fclose>>;
 // that reads rows and the one that reads answers, which alone calls the others.
 class Tally {
  public:
-  Tally(std::string source, FilePtr errors)
-      : source_(std::move(source)), errors_(std::move(errors)) {
+  Tally(std::string source, std::string_view noun, FilePtr errors)
+      : source_(std::move(source)), member_(std::string(noun) + "."), errors_(std::move(errors)) {
     if (errors_ != nullptr) {
       std::fputs("line,field,reason\n", errors_.get());
     }
@@ -57,7 +57,10 @@ class Tally {
     counts_.set_updated(counts_.updated() + response.counts().updated());
     counts_.set_unchanged(counts_.unchanged() + response.counts().unchanged());
     revision_ = std::max(revision_, response.revision());
-    for (const v1::ImportRowError& error : response.errors()) {
+    for (v1::ImportRowError error : response.errors()) {
+      // The type is the file's: "account.name" is its column "name".
+      const bool has_type = error.field().starts_with(member_);
+      error.set_field(error.field().substr(has_type ? member_.size() : 0));
       Fail(error);
     }
   }
@@ -83,6 +86,7 @@ class Tally {
   }
 
   const std::string source_;
+  const std::string member_;  // "account."
   const FilePtr errors_;
   v1::Counts counts_;
   std::atomic<std::int64_t> failed_ = 0;
@@ -217,7 +221,7 @@ ExitCode ImportFile(ApiClient& client, const Invocation& invocation) {
   if (auto status = rows.Open(); !status.ok()) {
     return Fail(status);
   }
-  Tally tally(path == "-" ? "stdin" : path, std::move(source.errors));
+  Tally tally(path == "-" ? "stdin" : path, (*noun)->noun, std::move(source.errors));
   const auto status = SendRows(client, invocation, rows, tally);
   tally.Say(invocation.validate_only);
   if (!status.ok()) {

@@ -79,7 +79,7 @@ applications:
 END
 printf '[{"type": "site", "name": "farms/main/sites/blog", "labels": {"app": "shop"}, "bindings": [{"host": "blog.example"}],
   "applications": [{"path": "/", "pool": "php", "root": {"store": "content", "path": "blog"}}]}]' > "$work/farm/sites/blog.json"
-printf '{"type":"account","name":"bob","organization":"acme"}\n{"type":"account","name":"ann","state":"SUSPENDED"}\n' > "$work/farm/accounts.jsonl"
+printf '{"type":"account","name":"bob","organization":"acme","home":{"store":"content"}}\n{"type":"account","name":"ann","state":"SUSPENDED","home":{"store":"content"}}\n' > "$work/farm/accounts.jsonl"
 printf 'type: operator\nname: alice\norganization: acme\ngrants: ["organizations/acme:OPERATOR"]\n' > "$work/farm/operators.yaml"
 echo 'no: manifest' > "$work/farm/.git/x.yaml"
 echo 'neither' > "$work/farm/README.md"
@@ -90,13 +90,13 @@ expect 5 "a directory without manifests" croft apply -f "$work/farm/.git/.."/.gi
 expect 1 "diff before" croft diff -f "$work/farm"
 has "+++ farms/main/sites/shop" "what would be made"
 expect 0 "dry run" croft apply -f "$work/farm" --dry-run
-has "10 created, 0 updated, 0 unchanged (only checked, nothing changed)" "counts"
+has "11 created, 0 updated, 0 unchanged (only checked, nothing changed)" "counts"
 expect 3 "dry run made nothing" croft get farm main
 expect 0 "apply a directory" croft apply -f "$work/farm" --reason "first time"
 has "site shop created" "each is named"
-has "10 created" "counts"
+has "11 created" "counts"
 expect 0 "apply again" croft apply -f "$work/farm"
-has "10 unchanged" "counts"
+has "11 unchanged" "counts"
 has "site shop unchanged" "each is named"
 expect 0 "no difference" croft diff -f "$work/farm"
 [ -z "$out" ] || fail "no difference prints nothing"
