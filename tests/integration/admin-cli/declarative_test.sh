@@ -196,7 +196,7 @@ watch_pid=$!
 for _ in $(seq 100); do grep -q sites/shop "$work/watch" && break; sleep 0.1; done
 expect 0 "change what is watched" croft set site shop labels.seen=yes --force
 for _ in $(seq 100); do grep -q UPDATED "$work/watch" && break; sleep 0.1; done
-grep -q '"kind":"UPDATED"' "$work/watch" || fail "the change is seen: $(cat "$work/watch" "$work/watch.err")"
+grep -Eq '"kind": ?"UPDATED"' "$work/watch" || fail "the change is seen: $(cat "$work/watch" "$work/watch.err")"
 kill -INT "$watch_pid"
 wait "$watch_pid" || fail "watch ends cleanly"
 watch_pid=
