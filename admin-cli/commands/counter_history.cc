@@ -89,9 +89,11 @@ void PrintBars(const v1::ListCounterHistoryResponse& response) {
         ++count;
       }
     }
-    rows.push_back({series.counter(), std::to_string(least),
-                    count == 0 ? "-" : std::to_string(sum / count), std::to_string(most),
-                    Sparkline(points, kSparklineWidth)});
+    const auto shown = [&](std::int64_t value) {
+      return count == 0 ? std::string("-") : std::to_string(value);
+    };
+    rows.push_back({series.counter(), shown(least), shown(count == 0 ? 0 : sum / count),
+                    shown(most), Sparkline(points, kSparklineWidth)});
   }
   TablePrinter({"COUNTER", "LEAST", "MEAN", "MOST", "HISTORY"}, Format::kTable).Print(rows);
 }
