@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "croft/v1/options.pb.h"
 #include "croft/v1/settings.pb.h"
@@ -31,11 +30,8 @@ std::string_view Sentence(std::string_view comment, std::string_view word) {
 }
 
 std::string WithUnit(std::string_view text, v1::Unit unit) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size()
-             ? contract::FormatQuantity(number, unit)
-             : std::string(text);
+  const auto number = contract::ParseQuantity(text, unit);
+  return number.ok() ? contract::FormatQuantity(*number, unit) : std::string(text);
 }
 
 bool IsSetting(const FieldLine& line) {

@@ -66,6 +66,10 @@ using LocalCommand = ExitCode (*)(const Invocation& invocation);
 ExitCode Fail(const absl::Status& status);
 
 View ViewOf(const Invocation& invocation);
+// A whole table of text in the invocation's view; one without rows is said to be so.
+ExitCode PrintTable(const std::vector<std::string>& titles,
+                    const std::vector<std::vector<std::string>>& rows, const Invocation& invocation,
+                    const std::string& nothing);
 
 // commands/list.cc, commands/write.cc: the standard verbs, the same for every noun.
 ExitCode ListResources(ApiClient& client, const Invocation& invocation);

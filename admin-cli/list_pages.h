@@ -13,12 +13,12 @@
 namespace croft::admin_cli {
 
 struct ListQuery {
-  std::string farm;    // "-" for all; only for types that are in one
-  std::string filter;  // AIP-160
-  std::string order_by;
+  std::string farm = {};    // "-" for all; only for types that are in one
+  std::string filter = {};  // AIP-160
+  std::string order_by = {};
   bool show_deleted = false;
-  std::vector<std::string> fields;  // read mask; empty: all
-  std::int64_t limit = 0;           // most resources; 0: all
+  std::vector<std::string> fields = {};  // read mask; empty: all
+  std::int64_t limit = 0;                // most resources; 0: all
 };
 
 // `on_page` is called for each page, short and empty ones too. REQUIRES: the type has a list, as

@@ -20,7 +20,7 @@ constexpr Verb kVerbs[] = {
      "output rows deleted since counters", GetResources},
     {"describe", "Show one object with everything known about it, as YAML",
      "  croft describe node web1\n  croft describe site shop --effective\n",
-     "output deleted effective", GetResources},
+     "output rows deleted effective", GetResources},
     {"create", "Create one object",
      "  croft create farm main\n"
      "  croft create store content path=/srv/content homes.fan_out=75,50\n"

@@ -29,21 +29,19 @@ complete -o bashdefault -o default -F _croft croft
 constexpr const char* kZsh = R"script(#compdef croft
 _croft() {
   local line
-  local -a candidates open
-  for line in ${(f)" $(croft complete-- "${(@)words[2,CURRENT]}" 2 > / dev / null) "}; do
-    line = $ {
-  line % % $ '\t' *
+  local -a candidates partial
+  for line in ${(f)"$(croft complete -- "${(@)words[2,CURRENT]}" 2> /dev/null)"}; do
+    line=${line%%$'\t'*}
+    case $line in
+      *=|*.) partial+=("$line") ;;
+      *) candidates+=("$line") ;;
+    esac
+  done
+  compadd -Q -S '' -- $partial
+  compadd -- $candidates
+  (( $#partial + $#candidates )) || _files
 }
-if [[$line == *[=.]]]
-  ;
-then open += ("$line");
-else candidates += ("$line");
-fi done compadd - Q - S '' --$open compadd-- $candidates(($ #open + $ #candidates)) || _files
-}
-if
-  [[$funcstack [1] == _croft]];
-then _croft "$@";
-else compdef _croft croft; fi
+if [[ $funcstack[1] == _croft ]]; then _croft "$@"; else compdef _croft croft; fi
 )script";
 
 constexpr const char* kFish = R"script(# fish completion for croft

@@ -133,16 +133,12 @@ ExitCode Print(const std::vector<Row>& rows, const Invocation& invocation) {
     Put(invocation.format == Format::kYaml ? RenderYaml(list) : RenderJson(list));
     return ExitCode::kDone;
   }
-  TablePrinter table({"CURRENT", "NAME", "CONTROL", "FARM", "CA", "TOKEN"}, ViewOf(invocation));
-  if (auto status = table.Check(); !status.ok()) {
-    return Fail(status);
-  }
   std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
     cells.push_back({row.current, row.name, row.control, row.farm, row.ca, row.token});
   }
-  table.Print(cells);
-  return ExitCode::kDone;
+  return PrintTable({"CURRENT", "NAME", "CONTROL", "FARM", "CA", "TOKEN"}, cells, invocation,
+                    "no context");
 }
 
 absl::StatusOr<std::vector<Row>> RowsOf(const YAML::Node& root) {

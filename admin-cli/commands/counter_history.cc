@@ -76,7 +76,7 @@ absl::StatusOr<v1::ListCounterHistoryRequest> RequestFor(const Invocation& invoc
 }
 
 // A line per counter: its bars, and the smallest, mean and largest step.
-void PrintBars(const v1::ListCounterHistoryResponse& response) {
+ExitCode PrintBars(const v1::ListCounterHistoryResponse& response, const Invocation& invocation) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::CounterSeries& series : response.series()) {
     const Points points = PointsOf(series);
@@ -95,11 +95,12 @@ void PrintBars(const v1::ListCounterHistoryResponse& response) {
     rows.push_back({series.counter(), shown(least), shown(count == 0 ? 0 : sum / count),
                     shown(most), Sparkline(points, kSparklineWidth)});
   }
-  TablePrinter({"COUNTER", "LEAST", "MEAN", "MOST", "HISTORY"}, Format::kTable).Print(rows);
+  return PrintTable({"COUNTER", "LEAST", "MEAN", "MOST", "HISTORY"}, rows, invocation,
+                    "nothing was counted yet");
 }
 
 // A row per step, a column per counter.
-void PrintSteps(const v1::ListCounterHistoryResponse& response, Format format) {
+ExitCode PrintSteps(const v1::ListCounterHistoryResponse& response, const Invocation& invocation) {
   std::vector<std::string> titles = {"TIME"};
   std::map<std::int64_t, std::vector<std::string>> by_time;
   const auto width = static_cast<std::size_t>(response.series_size());
@@ -115,11 +116,11 @@ void PrintSteps(const v1::ListCounterHistoryResponse& response, Format format) {
   std::vector<std::vector<std::string>> rows;
   for (auto& [time, row] : by_time) {
     for (std::string& cell : row) {
-      cell = cell.empty() && format != Format::kCsv ? "-" : cell;
+      cell = cell.empty() && invocation.format != Format::kCsv ? "-" : cell;
     }
     rows.push_back(std::move(row));
   }
-  TablePrinter(titles, format).Print(rows);
+  return PrintTable(titles, rows, invocation, "nothing was counted yet");
 }
 
 }  // namespace
@@ -161,14 +162,13 @@ ExitCode GetCounterHistory(ApiClient& client, const Invocation& invocation) {
     std::fprintf(stderr, "nothing was counted yet\n");
     return ExitCode::kDone;
   }
-  if (invocation.format == Format::kTable) {
-    PrintBars(response);
-    std::fprintf(stderr, "in steps of %s; -o wide or csv shows each\n",
-                 contract::FormatQuantity(response.step_ms(), v1::MILLISECONDS).c_str());
-  } else {
-    PrintSteps(response, invocation.format);
+  if (invocation.format != Format::kTable) {
+    return PrintSteps(response, invocation);
   }
-  return ExitCode::kDone;
+  const ExitCode code = PrintBars(response, invocation);
+  std::fprintf(stderr, "in steps of %s; -o wide or csv shows each\n",
+               contract::FormatQuantity(response.step_ms(), v1::MILLISECONDS).c_str());
+  return code;
 }
 
 }  // namespace croft::admin_cli

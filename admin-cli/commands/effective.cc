@@ -144,8 +144,7 @@ ExitCode Print(const Values& values, const Invocation& invocation) {
   for (const v1::EffectiveValue& value : values) {
     rows.push_back({value.path(), value.value().empty() ? "-" : value.value(), value.origin()});
   }
-  TablePrinter({"SETTING", "VALUE", "FROM"}, ViewOf(invocation)).Print(rows);
-  return ExitCode::kDone;
+  return PrintTable({"SETTING", "VALUE", "FROM"}, rows, invocation, "no setting");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<std::vector<std::string>> SettingRows(const v1::ExplainUrlResponse& 
   return rows;
 }
 
-void PrintTable(const v1::ExplainUrlResponse& answer) {
+void PrintAnswer(const v1::ExplainUrlResponse& answer) {
   Line("answer", answer.status() == 0 ? "a worker of the pool answers"
                                       : std::to_string(answer.status()) + ": " + answer.reason());
   if (answer.has_binding()) {
@@ -86,7 +86,7 @@ ExitCode ExplainUrl(ApiClient& client, const Invocation& invocation) {
   } else if (invocation.format == Format::kCsv) {
     TablePrinter({"SETTING", "VALUE", "FROM"}, Format::kCsv).Print(SettingRows(answer));
   } else {
-    PrintTable(answer);
+    PrintAnswer(answer);
   }
   return ExitCode::kDone;
 }

@@ -41,7 +41,8 @@ std::string WhatOf(const v1::HistoryEntry& entry) {
   return more > 0 ? what + fmt::format("; and {} more", more) : what;
 }
 
-void PrintEntries(const std::vector<v1::HistoryEntry>& entries, Format format) {
+ExitCode PrintEntries(const std::vector<v1::HistoryEntry>& entries, const Invocation& invocation) {
+  const Format format = invocation.format;
   ItemPrinter items(format);
   std::vector<std::vector<std::string>> rows;
   for (const v1::HistoryEntry& entry : entries) {
@@ -59,13 +60,14 @@ void PrintEntries(const std::vector<v1::HistoryEntry>& entries, Format format) {
     rows.push_back(std::move(row));
   }
   items.Finish();
-  if (!ItemPrinter::Prints(format)) {
-    std::vector<std::string> titles = {"REVISION", "TIME", "WHO", "ACTION", "WHAT", "REASON"};
-    if (format == Format::kWide || format == Format::kCsv) {
-      titles.insert(titles.end() - 1, "REQUEST");
-    }
-    TablePrinter(titles, format).Print(rows);
+  if (ItemPrinter::Prints(format)) {
+    return ExitCode::kDone;
   }
+  std::vector<std::string> titles = {"REVISION", "TIME", "WHO", "ACTION", "WHAT", "REASON"};
+  if (format == Format::kWide || format == Format::kCsv) {
+    titles.insert(titles.end() - 1, "REQUEST");
+  }
+  return PrintTable(titles, rows, invocation, "no change");
 }
 
 void PrintChange(const v1::Change& change, Format format) {
@@ -125,11 +127,11 @@ ExitCode ShowHistory(ApiClient& client, const Invocation& invocation) {
     request.set_page_token(response.next_page_token());
     more = !response.next_page_token().empty() && older == response.entries().end();
   }
-  PrintEntries(entries, invocation.format);
+  const ExitCode code = PrintEntries(entries, invocation);
   if (more && invocation.limit == 0) {
     std::fprintf(stderr, "the newest %d; --limit N shows more\n", limit);
   }
-  return ExitCode::kDone;
+  return code;
 }
 
 ExitCode UndoChange(ApiClient& client, const Invocation& invocation) {

@@ -43,6 +43,21 @@ View ViewOf(const Invocation& invocation) {
   return view;
 }
 
+ExitCode PrintTable(const std::vector<std::string>& titles,
+                    const std::vector<std::vector<std::string>>& rows, const Invocation& invocation,
+                    const std::string& nothing) {
+  TablePrinter table(titles, ViewOf(invocation));
+  if (auto status = table.Check(); !status.ok()) {
+    return Fail(status);
+  }
+  if (rows.empty() && invocation.format != Format::kCsv) {
+    Say(nothing);
+  } else {
+    table.Print(rows);
+  }
+  return ExitCode::kDone;
+}
+
 ExitCode ListResources(ApiClient& client, const Invocation& invocation) {
   const auto noun = FindNoun(invocation.type);
   if (!noun.ok()) {

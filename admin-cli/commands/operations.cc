@@ -48,25 +48,23 @@ std::vector<std::string> Row(const v1::Operation& operation) {
       operation.message()};
 }
 
-void PrintOperations(const std::vector<v1::Operation>& operations, Format format) {
+ExitCode PrintOperations(const std::vector<v1::Operation>& operations,
+                         const Invocation& invocation) {
+  const Format format = invocation.format;
   if (ItemPrinter::Prints(format)) {
     ItemPrinter items(format);
     for (const v1::Operation& operation : operations) {
       items.Print(operation, operation.name());
     }
     items.Finish();
-    return;
+    return ExitCode::kDone;
   }
   std::vector<std::vector<std::string>> rows;
   for (const v1::Operation& operation : operations) {
     rows.push_back(Row(operation));
   }
-  if (rows.empty() && format != Format::kCsv) {
-    std::fprintf(stderr, "no operation\n");
-    return;
-  }
-  TablePrinter({"NAME", "KIND", "STATE", "DONE", "FAILED", "WHO", "CREATED", "MESSAGE"}, format)
-      .Print(rows);
+  return PrintTable({"NAME", "KIND", "STATE", "DONE", "FAILED", "WHO", "CREATED", "MESSAGE"}, rows,
+                    invocation, "no operation");
 }
 
 absl::StatusOr<v1::Operation> CallFor(ApiClient& client, const std::string& method,
@@ -139,7 +137,7 @@ ExitCode FollowOperation(ApiClient& client, const Invocation& invocation, v1::Op
     }
   }
   if (ItemPrinter::Prints(invocation.format)) {
-    PrintOperations({operation}, invocation.format);
+    PrintOperations({operation}, invocation);
   }
   if (!HasEnded(operation)) {
     std::fprintf(stderr, "croft: %s has not ended: %ld of %ld done\n", operation.name().c_str(),
@@ -171,8 +169,7 @@ ExitCode ListOperations(ApiClient& client, const Invocation& invocation) {
     }
     request.set_page_token(response.next_page_token());
   }
-  PrintOperations(operations, invocation.format);
-  return ExitCode::kDone;
+  return PrintOperations(operations, invocation);
 }
 
 ExitCode GetOperations(ApiClient& client, const Invocation& invocation) {
@@ -192,7 +189,8 @@ ExitCode GetOperations(ApiClient& client, const Invocation& invocation) {
     }
   }
   if (!operations.empty()) {
-    PrintOperations(operations, invocation.format);
+    const ExitCode printed = PrintOperations(operations, invocation);
+    code = code == ExitCode::kDone ? printed : code;
   }
   return code != ExitCode::kDone && !operations.empty() ? ExitCode::kPartlyDone : code;
 }
@@ -212,7 +210,7 @@ ExitCode CancelOperation(ApiClient& client, const Invocation& invocation) {
     return Fail(operation.status());
   }
   if (ItemPrinter::Prints(invocation.format)) {
-    PrintOperations({*operation}, invocation.format);
+    PrintOperations({*operation}, invocation);
   }
   std::fprintf(stderr, "%s %s\n", name->c_str(),
                HasEnded(*operation) ? "has ended" : "ends after the batch under way");

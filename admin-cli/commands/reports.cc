@@ -46,20 +46,6 @@ bool PrintInstances(const google::protobuf::RepeatedPtrField<v1::InstanceCounter
   return PrintItems(instances, format, [](const auto& instance) { return instance.instance(); });
 }
 
-ExitCode PrintRows(const std::vector<std::string>& titles, const Rows& rows,
-                   const Invocation& invocation, const char* nothing) {
-  TablePrinter table(titles, ViewOf(invocation));
-  if (auto status = table.Check(); !status.ok()) {
-    return Fail(status);
-  }
-  if (rows.empty() && invocation.format != Format::kCsv) {
-    Say(nothing);
-  } else {
-    table.Print(rows);
-  }
-  return ExitCode::kDone;
-}
-
 // What "list events" and "list changes" are asked about.
 absl::StatusOr<std::string> ObjectOf(const Invocation& invocation) {
   if (!invocation.object.empty() && invocation.names.empty()) {
@@ -198,7 +184,7 @@ ExitCode Top(ApiClient& client, const Invocation& invocation) {
     }
     rows.push_back(std::move(row));
   }
-  return PrintRows(titles, rows, invocation, "nothing was counted yet");
+  return PrintTable(titles, rows, invocation, "nothing was counted yet");
 }
 
 // croft get counters TYPE [NAME]
@@ -236,8 +222,8 @@ ExitCode GetCounters(ApiClient& client, const Invocation& invocation) {
                       fmt::format("{:.1f}", counter.rate())});
     }
   }
-  return PrintRows({"INSTANCE", "COUNTER", "VALUE", "PER SECOND"}, rows, invocation,
-                   "nothing was counted yet");
+  return PrintTable({"INSTANCE", "COUNTER", "VALUE", "PER SECOND"}, rows, invocation,
+                    "nothing was counted yet");
 }
 
 ExitCode ListEvents(ApiClient& client, const Invocation& invocation) {
@@ -259,7 +245,7 @@ ExitCode ListEvents(ApiClient& client, const Invocation& invocation) {
     rows.push_back({google::protobuf::util::TimeUtil::ToString(event.time()),
                     std::string(ShortName(event.node())), event.kind(), event.message()});
   }
-  return PrintRows({"TIME", "NODE", "KIND", "MESSAGE"}, rows, invocation, "no event");
+  return PrintTable({"TIME", "NODE", "KIND", "MESSAGE"}, rows, invocation, "no event");
 }
 
 ExitCode ListChanges(ApiClient& client, const Invocation& invocation) {
@@ -282,7 +268,7 @@ ExitCode ListChanges(ApiClient& client, const Invocation& invocation) {
                     google::protobuf::util::TimeUtil::ToString(change.time()), change.who(),
                     WhatOf(change), change.reason()});
   }
-  return PrintRows({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, rows, invocation, "no change");
+  return PrintTable({"REVISION", "TIME", "WHO", "WHAT", "REASON"}, rows, invocation, "no change");
 }
 
 }  // namespace croft::admin_cli

@@ -176,8 +176,10 @@ class Writes {
       ++failed_;
       return;
     }
-    const std::string outcome =
-        TextOf(**answer, "name").empty() ? "missing" : Outcome(client_.counts(), otherwise);
+    const std::string outcome = TextOf(**answer, "name").empty() ? "missing"
+                                : step == Undelete
+                                    ? std::string(otherwise)  // control counts a creation
+                                    : Outcome(client_.counts(), otherwise);
     ++outcomes_[outcome];
     if (invocation_.names.size() <= kToldMax || invocation_.format != Format::kTable) {
       Tell(invocation_, noun, **answer, name, outcome);

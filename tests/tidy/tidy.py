@@ -52,6 +52,7 @@ HOMES = {
     r"<openssl/": ["control/identity", "control/api", "node/agent", "control/domain", "control/store", "admin-cli/server_certificate"],
     r"<yaml-cpp/": ["proto/contract", "node/agent", "admin-cli", "control/identity"],
     r"<spdlog/": ["proto/base"],
+    r"<unicode/": ["proto/contract", "admin-cli/text_width"],
     r"<CLI/": ["admin-cli", "control", "node/launcher", "node/agent"],
 }
 # Headers must not drag these in: two cores compile gRPC slowly.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "proto/comments/api_comments.h"
 #include "admin-cli/nouns.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/settings.pb.h"
 #include "croft/v1/site.pb.h"
+#include "proto/comments/api_comments.h"
 
 namespace croft::admin_cli {
 namespace {
