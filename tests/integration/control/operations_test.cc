@@ -83,7 +83,7 @@ class OperationsTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return operation;
   }
-  v1::Operation Wait(const std::string& name, int timeout_ms = 15'000) {
+  v1::Operation WaitFor(const std::string& name, int timeout_ms) {
     v1::Operation operation;
     const grpc::Status status = Do<v1::WaitOperationRequest>(
         *client_, "OperationService/WaitOperation",
@@ -91,14 +91,24 @@ class OperationsTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return operation;
   }
+  // Until it has ended.
+  v1::Operation Wait(const std::string& name) {
+    v1::Operation operation;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    do {
+      operation = WaitFor(name, 10'000);
+    } while (operation.state() == v1::Operation::RUNNING &&
+             std::chrono::steady_clock::now() < deadline);
+    return operation;
+  }
   // Until a batch is committed.
   v1::Operation AwaitProgress(const std::string& name) {
     v1::Operation operation;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     do {
       operation = Get(name);
     } while (operation.done() == 0 && operation.state() <= v1::Operation::RUNNING &&
-             std::chrono::steady_clock::now() < deadline);
+             !name.empty() && std::chrono::steady_clock::now() < deadline);
     EXPECT_GT(operation.done(), 0);
     return operation;
   }
@@ -116,14 +126,15 @@ class OperationsTest : public testing::Test {
            : at == std::string::npos ? -1
                                      : std::stoi(message.substr(at + before.size()));
   }
-  // All sites in one round, whatever a test left.
-  void Gather(const std::string& from, const std::string& to) {
+  // All sites in the same round again.
+  void Gather(const std::string& from) {
     if (const int left = Count(from); left > 0) {
-      EXPECT_EQ(Wait(Start(*client_, Relabel(from, to, left)).name()).state(),
+      EXPECT_EQ(Wait(Start(*client_, Relabel(from, round_, left)).name()).state(),
                 v1::Operation::SUCCEEDED);
     }
   }
 
+  static inline std::string round_ = "0";  // that all sites are in
   RunningControl& control_ = RunningControl::Shared();
   std::unique_ptr<Client> client_ = std::make_unique<Client>(control_.Connect(), control_.token());
 };
@@ -149,17 +160,17 @@ TEST_F(OperationsTest, UpdatesManySitesWithProgress) {
   EXPECT_EQ(started.organization(), "organizations/root");
   EXPECT_EQ(Start(*client_, text).name(), started.name());
   const v1::Operation under_way = AwaitProgress(started.name());
+  const v1::Operation early = WaitFor(started.name(), 1);
+  EXPECT_LE(early.state(), v1::Operation::RUNNING) << "its state by the time-out";
   EXPECT_LT(under_way.done(), kSites);
   EXPECT_EQ(under_way.done() % 500, 0);
-  const v1::Operation early = Wait(started.name(), 1);
-  EXPECT_LE(early.state(), v1::Operation::RUNNING) << "its state by the time-out";
   const v1::Operation ended = Wait(started.name());
   EXPECT_EQ(ended.state(), v1::Operation::SUCCEEDED) << ended.message();
   EXPECT_EQ(ended.done(), kSites);
   EXPECT_GT(ended.revision(), under_way.revision());
   EXPECT_EQ(Count("0"), 0);
   EXPECT_EQ(Count("a"), kSites);
-  Gather("a", "0");
+  round_ = "a";
 }
 
 TEST_F(OperationsTest, AnItemThatFailsFailsAlone) {
@@ -198,7 +209,7 @@ TEST_F(OperationsTest, AnItemThatFailsFailsAlone) {
 }
 
 TEST_F(OperationsTest, CancelKeepsWhatIsCommitted) {
-  const v1::Operation started = Start(*client_, Relabel("0", "c", kSites));
+  const v1::Operation started = Start(*client_, Relabel(round_, "c", kSites));
   AwaitProgress(started.name());
   v1::Operation operation;
   ASSERT_TRUE(Do<v1::CancelOperationRequest>(*client_, "OperationService/CancelOperation",
@@ -210,7 +221,7 @@ TEST_F(OperationsTest, CancelKeepsWhatIsCommitted) {
   EXPECT_THAT(ended.message(), HasSubstr("oops"));
   EXPECT_LT(ended.done(), kSites);
   EXPECT_EQ(Count("c"), ended.done());
-  Gather("c", "0");
+  Gather("c");
 }
 
 TEST_F(OperationsTest, ARevokedTokenEndsIt) {
@@ -227,7 +238,7 @@ TEST_F(OperationsTest, ARevokedTokenEndsIt) {
                                          token)
                   .ok());
   const Client bulk(control_.Connect(), token.secret());
-  const v1::Operation started = Start(bulk, Relabel("0", "r", kSites));
+  const v1::Operation started = Start(bulk, Relabel(round_, "r", kSites));
   AwaitProgress(started.name());
   v1::Token deleted;
   ASSERT_TRUE(Do<v1::DeleteTokenRequest>(*client_, "TokenService/DeleteToken",
@@ -239,7 +250,7 @@ TEST_F(OperationsTest, ARevokedTokenEndsIt) {
   EXPECT_EQ(ended.who(), "bulk");
   EXPECT_LT(ended.done(), kSites);
   EXPECT_EQ(Count("r"), ended.done());
-  Gather("r", "0");
+  Gather("r");
 }
 
 TEST_F(OperationsTest, AreNotThereForStrangers) {
@@ -283,7 +294,7 @@ TEST_F(OperationsTest, AreNotThereForStrangers) {
 
 // Last: it starts the shared control anew.
 TEST_F(OperationsTest, ZAKilledControlsWorkIsFinishedByTheNextOne) {
-  const v1::Operation started = Start(*client_, Relabel("0", "k", kSites));
+  const v1::Operation started = Start(*client_, Relabel(round_, "k", kSites));
   const v1::Operation before = AwaitProgress(started.name());
   EXPECT_LT(before.done(), kSites);
   control_.Kill();
