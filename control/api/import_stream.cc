@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "control/domain/resource_import.h"
-#include "croft/v1/account.pb.h"
 
 namespace croft::control::api {
 namespace {
@@ -49,43 +48,12 @@ class ResourceImport final : public StreamHandler {
   std::optional<domain::WriteOptions> options_;  // the first message's
 };
 
-// Accounts only, in the words of ImportAccounts.
-class AccountImport final : public StreamHandler {
- public:
-  explicit AccountImport(domain::Resources& resources) : resources_(resources) {}
-
-  absl::StatusOr<Turn> OnRequest(const domain::Caller& caller,
-                                 const google::protobuf::Message& request) override {
-    auto batch = static_cast<const v1::ImportAccountsRequest&>(request);
-    if (!first_.has_value()) {
-      first_.emplace();
-      first_->set_parent(batch.parent());
-      first_->set_validate_only(batch.validate_only());
-    }
-    batch.set_parent(first_->parent());
-    batch.set_validate_only(first_->validate_only());
-    auto response = resources_.ImportAccounts(caller, batch);
-    if (!response.ok()) {
-      return response.status();
-    }
-    Turn turn;
-    turn.messages.push_back(std::make_unique<v1::ImportAccountsResponse>(*std::move(response)));
-    return turn;
-  }
-
- private:
-  domain::Resources& resources_;
-  std::optional<v1::ImportAccountsRequest> first_;  // parent and mode
-};
-
 }  // namespace
 
 void AddImports(store::Store& store, domain::Resources& resources, StreamMethods& streams) {
   streams.Add("croft.v1.ResourceService.ImportResources", [&store, &resources](const Wake&) {
     return std::make_unique<ResourceImport>(store, resources.access());
   });
-  streams.Add("croft.v1.AccountService.ImportAccounts",
-              [&resources](const Wake&) { return std::make_unique<AccountImport>(resources); });
 }
 
 }  // namespace croft::control::api

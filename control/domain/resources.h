@@ -1,4 +1,4 @@
-// The use cases of resources: create, get, list, update, delete, undelete, import, the same for
+// The use cases of resources: create, get, list, update, delete, undelete, the same for
 // every type. Blocking (the store's); thread-safe. Input is validated by the contract, then against
 // the other resources; everything or nothing is written. Errors carry an ErrorDetail.
 #pragma once
@@ -14,7 +14,6 @@
 #include "control/domain/access.h"
 #include "control/domain/token_rules.h"
 #include "control/store/store.h"
-#include "croft/v1/account.pb.h"
 #include "croft/v1/operator.pb.h"
 #include "croft/v1/resource.pb.h"
 #include "proto/base/clock.h"
@@ -87,9 +86,6 @@ class Resources {
   absl::StatusOr<Written> Undelete(const Caller& caller, contract::ResourceType type,
                                    std::string_view name, std::int64_t uid,
                                    const WriteOptions& options);
-  // One batch of an import, one transaction; rows fail one by one.
-  absl::StatusOr<v1::ImportAccountsResponse> ImportAccounts(const Caller& caller,
-                                                            const v1::ImportAccountsRequest& batch);
 
   // Makes the platform, organizations/root and nothing else, if they are not there.
   absl::Status CreateFirstResources();

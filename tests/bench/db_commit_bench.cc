@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "control/domain/resource_import.h"
 #include "control/domain/resources.h"
 #include "control/store/pg_store.h"
 #include "croft/v1/farm.pb.h"
@@ -56,14 +57,13 @@ class Bench {
   double Import(const std::string& prefix, int count) {
     const auto start = SteadyClock::now();
     for (int first = 0; first < count; first += kBatchRows) {
-      v1::ImportAccountsRequest batch;
-      batch.set_parent("farms/main");
+      domain::ImportRows batch;
       for (int i = first; i < std::min(count, first + kBatchRows); ++i) {
-        v1::ImportAccountRow& row = *batch.add_rows();
-        row.set_line(i + 1);
-        row.set_account_id(prefix + std::to_string(i));
+        batch.Add()->mutable_resource()->mutable_account()->set_name(
+            fmt::format("farms/main/accounts/{}{}", prefix, i));
       }
-      const auto imported = resources_->ImportAccounts(domain::SystemCaller("bench"), batch);
+      const auto imported =
+          Import(*store_, resources_->access(), domain::SystemCaller("bench"), batch, {});
       Must(imported.status());
       Check(imported->errors().empty(), "a row failed");
     }

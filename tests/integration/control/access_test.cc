@@ -9,7 +9,6 @@
 #include <map>
 #include <string>
 
-#include "croft/v1/account.grpc.pb.h"
 #include "croft/v1/change.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/node.pb.h"
@@ -17,6 +16,7 @@
 #include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/report.pb.h"
+#include "croft/v1/resource.grpc.pb.h"
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "tests/integration/control/running_control.h"
@@ -274,19 +274,18 @@ TEST_F(ControlAccess, TokenRevokedInTheMiddleOfAnImportEndsItWithinASecond) {
   Do("Store", "CreateStore",
      "parent: '" + farm_ + "' store_id: 'home' store { path: '/srv/h' homes { fan_out: 9 } }");
   const Client client = As(Login("importer", Org("customer"), "role: OPERATOR"));
-  const auto stub = v1::AccountService::NewStub(client.channel());
+  const auto stub = v1::ResourceService::NewStub(client.channel());
   grpc::ClientContext context;
   client.Authorize(context);
-  const auto stream = stub->ImportAccounts(&context);
-  v1::ImportAccountsRequest request;
-  request.set_parent(farm_);
-  v1::ImportAccountRow& row = *request.add_rows();
-  row.set_account_id("a1");
-  row.set_organization(Org("customer"));
+  const auto stream = stub->ImportResources(&context);
+  v1::ImportResourcesRequest request;
+  v1::Account& account = *request.add_rows()->mutable_resource()->mutable_account();
+  account.set_name(farm_ + "/accounts/a1");
+  account.set_organization(Org("customer"));
   ASSERT_TRUE(stream->Write(request));
-  v1::ImportAccountsResponse response;
+  v1::ImportResourcesResponse response;
   ASSERT_TRUE(stream->Read(&response));
-  EXPECT_EQ(response.created(), 1) << response.DebugString();
+  EXPECT_EQ(response.counts().created(), 1) << response.DebugString();
   Do("Token", "DeleteToken", "name: 'tokens/" + Id("importer") + "'");
   const auto revoked = std::chrono::steady_clock::now();
   EXPECT_FALSE(stream->Read(&response));

@@ -5,13 +5,13 @@
 #include <set>
 #include <string>
 
-#include "croft/v1/account.grpc.pb.h"
 #include "croft/v1/change.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/node.pb.h"
 #include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
 #include "croft/v1/report.pb.h"
+#include "croft/v1/resource.grpc.pb.h"
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "tests/integration/control/running_control.h"
@@ -321,26 +321,24 @@ TEST_F(ControlApi, ImportAnswersEachBatchWithEachBadRow) {
                   "' store_id: 'home' store { path: '/srv/home' homes { fan_out: [7, 5] } }",
               store)
           .ok());
-  const auto stub = v1::AccountService::NewStub(client_->channel());
+  const auto stub = v1::ResourceService::NewStub(client_->channel());
   grpc::ClientContext context;
   client_->Authorize(context);
-  const auto stream = stub->ImportAccounts(&context);
+  const auto stream = stub->ImportResources(&context);
   std::int64_t created = 0;
   std::vector<v1::ImportRowError> errors;
   for (int batch = 0; batch < 3; ++batch) {
-    v1::ImportAccountsRequest request;
-    if (batch == 0) {
-      request.set_parent(farm_);
-    }
+    v1::ImportResourcesRequest request;
     for (int i = 0; i < 100; ++i) {
-      v1::ImportAccountRow& row = *request.add_rows();
+      v1::ImportRow& row = *request.add_rows();
       row.set_line(batch * 100 + i + 1);
-      row.set_account_id(i == 50 ? "not valid!" : "u" + std::to_string(batch * 100 + i));
+      row.mutable_resource()->mutable_account()->set_name(
+          farm_ + "/accounts/" + (i == 50 ? "not valid!" : "u" + std::to_string(batch * 100 + i)));
     }
     ASSERT_TRUE(stream->Write(request));
-    v1::ImportAccountsResponse response;
+    v1::ImportResourcesResponse response;
     ASSERT_TRUE(stream->Read(&response));
-    created += response.created();
+    created += response.counts().created();
     errors.insert(errors.end(), response.errors().begin(), response.errors().end());
   }
   stream->WritesDone();
@@ -351,17 +349,16 @@ TEST_F(ControlApi, ImportAnswersEachBatchWithEachBadRow) {
 }
 
 TEST_F(ControlApi, ImportOfTooManyRowsInOneMessageIsRefused) {
-  const auto stub = v1::AccountService::NewStub(client_->channel());
+  const auto stub = v1::ResourceService::NewStub(client_->channel());
   grpc::ClientContext context;
   client_->Authorize(context);
-  const auto stream = stub->ImportAccounts(&context);
-  v1::ImportAccountsRequest request;
-  request.set_parent(farm_);
+  const auto stream = stub->ImportResources(&context);
+  v1::ImportResourcesRequest request;
   for (int i = 0; i < 10'001; ++i) {
     request.add_rows()->set_line(i);
   }
   stream->Write(request);
-  v1::ImportAccountsResponse response;
+  v1::ImportResourcesResponse response;
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::INVALID_ARGUMENT);
 }

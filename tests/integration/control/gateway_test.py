@@ -289,11 +289,15 @@ class Curl(unittest.TestCase):
 
     def test_imports_lines(self):
         farm = new_farm_for_accounts()
-        lines = [json.dumps({"parent": farm, "rows": [{"line": i, "accountId": f"u{i}"} for i in range(b * 10, b * 10 + 10)]}) for b in range(3)]
+        lines = [json.dumps({"rows": [account_row(farm, i) for i in range(b * 10, b * 10 + 10)]}) for b in range(3)]
         code, out, err = curl("-H", "Content-Type: application/x-ndjson", "--data-binary", "@-",
-                              self.url("/croft.v1.AccountService/ImportAccounts"), stdin=("\n".join(lines)).encode())
+                              self.url("/croft.v1.ResourceService/ImportResources"), stdin=("\n".join(lines)).encode())
         answers = [json.loads(line) for line in out.decode().splitlines()]
-        self.assertEqual((code, [a.get("created") for a in answers]), (0, ["10", "10", "10"]), err)
+        self.assertEqual((code, [a["counts"].get("created") for a in answers]), (0, ["10", "10", "10"]), err)
+
+
+def account_row(farm, i):
+    return {"line": i, "resource": {"account": {"name": f"{farm}/accounts/u{i}"}}}
 
 
 def chunk(text):
@@ -306,7 +310,7 @@ class Import(unittest.TestCase):
 
     def open(self, content_type="application/jsonl", token=None):
         sock = control.raw()
-        sock.sendall((f"POST /croft.v1.AccountService/ImportAccounts HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n"
+        sock.sendall((f"POST /croft.v1.ResourceService/ImportResources HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n"
                       f"Authorization: Bearer {token or control.token}\r\nTransfer-Encoding: chunked\r\n\r\n").encode())
         return sock, sock.makefile("rb")
 
@@ -324,20 +328,20 @@ class Import(unittest.TestCase):
         file.readline()
         return data.decode()
 
-    def rows(self, first, count, **more):
-        return json.dumps({**more, "rows": [{"line": i, "accountId": f"u{i}"} for i in range(first, first + count)]}) + "\n"
+    def rows(self, first, count, farm="farms/none"):
+        return json.dumps({"rows": [account_row(farm, i) for i in range(first, first + count)]}) + "\n"
 
     def test_each_batch_is_answered_before_the_next_is_sent(self):
         farm = new_farm_for_accounts()
         sock, file = self.open()
-        sock.sendall(chunk(self.rows(0, 5, parent=farm)))
+        sock.sendall(chunk(self.rows(0, 5, farm)))
         status, fields = self.read_head(file)
         self.assertEqual((status, fields["content-type"]), (200, "application/jsonl"))
-        self.assertEqual(json.loads(self.read_chunk(file))["created"], "5")
-        second = self.rows(5, 3)
+        self.assertEqual(json.loads(self.read_chunk(file))["counts"]["created"], "5")
+        second = self.rows(5, 3, farm)
         sock.sendall(chunk(second[:20]))  # a line may come in any pieces, with empty ones around it
         sock.sendall(chunk(second[20:] + "\n\r\n"))
-        self.assertEqual(json.loads(self.read_chunk(file))["created"], "3")
+        self.assertEqual(json.loads(self.read_chunk(file))["counts"]["created"], "3")
         sock.sendall(b"0\r\n\r\n")
         self.assertEqual(self.read_chunk(file), "")
         sock.close()
@@ -345,7 +349,7 @@ class Import(unittest.TestCase):
     def test_an_error_is_the_last_line(self):
         farm = new_farm_for_accounts()
         sock, file = self.open()
-        sock.sendall(chunk(self.rows(0, 1, parent=farm)))
+        sock.sendall(chunk(self.rows(0, 1, farm)))
         self.read_head(file)
         self.read_chunk(file)
         sock.sendall(chunk('{"rowz": []}\n'))
@@ -356,7 +360,7 @@ class Import(unittest.TestCase):
         sock.close()
 
     def test_an_error_before_any_answer_has_its_http_status(self):
-        for expected, line, token in [(400, "[]\n", None), (401, self.rows(0, 1), "wrong"), (400, self.rows(0, 1001), None)]:
+        for expected, line, token in [(400, "[]\n", None), (401, self.rows(0, 1), "wrong"), (400, self.rows(0, 10_001), None)]:
             sock, file = self.open(token=token)
             sock.sendall(chunk(line))
             status, fields = self.read_head(file)
@@ -381,10 +385,10 @@ class Import(unittest.TestCase):
     def test_a_client_that_dies_in_the_middle_leaves_whole_batches(self):
         farm = new_farm_for_accounts()
         sock, file = self.open()
-        sock.sendall(chunk(self.rows(0, 4, parent=farm)))
+        sock.sendall(chunk(self.rows(0, 4, farm)))
         self.read_head(file)
         self.read_chunk(file)
-        sock.sendall(chunk(self.rows(4, 4)[:30]))
+        sock.sendall(chunk(self.rows(4, 4, farm)[:30]))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, as of a crash
         sock.close()
         status, _, listed = post("AccountService/ListAccounts", {"parent": farm})

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "croft/v1/account.grpc.pb.h"
 #include "croft/v1/change.pb.h"
 #include "croft/v1/farm.pb.h"
 #include "croft/v1/operator.pb.h"
 #include "croft/v1/organization.pb.h"
 #include "croft/v1/pool.pb.h"
+#include "croft/v1/resource.grpc.pb.h"
 #include "croft/v1/site.pb.h"
 #include "croft/v1/store.pb.h"
 #include "tests/integration/control/running_control.h"
@@ -197,15 +197,15 @@ TEST_F(ControlHistory, UndoesAnImportWithItsCount) {
   constexpr int kAccounts = 1200;
   grpc::ClientContext context;
   client_.Authorize(context);
-  const auto stub = v1::AccountService::NewStub(client_.channel());
-  const auto stream = stub->ImportAccounts(&context);
-  v1::ImportAccountsRequest batch;
-  batch.set_parent(farm_);
+  const auto stub = v1::ResourceService::NewStub(client_.channel());
+  const auto stream = stub->ImportResources(&context);
+  v1::ImportResourcesRequest batch;
   for (int i = 0; i < kAccounts; ++i) {
-    batch.add_rows()->set_account_id(fmt::format("user{}", i));
+    batch.add_rows()->mutable_resource()->mutable_account()->set_name(
+        fmt::format("{}/accounts/user{}", farm_, i));
   }
   ASSERT_TRUE(stream->Write(batch));
-  v1::ImportAccountsResponse imported;
+  v1::ImportResourcesResponse imported;
   ASSERT_TRUE(stream->Read(&imported));
   stream->WritesDone();
   ASSERT_TRUE(stream->Finish().ok());

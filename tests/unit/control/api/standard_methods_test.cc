@@ -33,7 +33,7 @@ TEST(StandardMethods, EveryTypeHasItsVerbsAndNoOtherMethodIsTakenForOne) {
   EXPECT_EQ(verbs, expected);
   EXPECT_EQ(
       others,
-      "CreateJoinToken ResumeNode ExplainUrl ImportAccounts GetOperation ListOperations "
+      "CreateJoinToken ResumeNode ExplainUrl GetOperation ListOperations "
       "CancelOperation "
       "WaitOperation ApplyResources ImportResources UpdateResources DeleteResources "
       "WatchResources ListChanges GetChange ListHistory UndoChange WaitForRevision ListCounters "

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "control/identity/tokens.h"
-#include "croft/v1/account.pb.h"
 #include "croft/v1/operator.pb.h"
 #include "croft/v1/report.pb.h"
+#include "croft/v1/resource.pb.h"
 #include "tests/unit/control/store/fake_store.h"
 
 namespace croft::control::api {
@@ -72,9 +72,9 @@ class ScriptedHandler final : public StreamHandler {
                                  const google::protobuf::Message& request) override {
     EXPECT_EQ(caller.who, "ann");
     Turn turn;
-    if (const auto* batch = dynamic_cast<const v1::ImportAccountsRequest*>(&request)) {
+    if (const auto* batch = dynamic_cast<const v1::ImportResourcesRequest*>(&request)) {
       for (int i = 0; i < batch->rows_size(); ++i) {
-        turn.messages.push_back(std::make_unique<v1::ImportAccountsResponse>());
+        turn.messages.push_back(std::make_unique<v1::ImportResourcesResponse>());
       }
     }
     return turn;
@@ -112,7 +112,7 @@ class StreamCallTest : public testing::Test {
                                  {.secret = "good", .hash = identity::HashToken("good")}, {})
                     .ok());
     for (const char* method :
-         {"croft.v1.ReportService.WatchEvents", "croft.v1.AccountService.ImportAccounts"}) {
+         {"croft.v1.ReportService.WatchEvents", "croft.v1.ResourceService.ImportResources"}) {
       streams_.Add(method, [this](Wake wake) {
         script_->wake = std::move(wake);
         return std::make_unique<ScriptedHandler>(script_);
@@ -140,7 +140,7 @@ class StreamCallTest : public testing::Test {
     return call;
   }
   static MessagePtr Batch(int rows) {
-    auto batch = std::make_unique<v1::ImportAccountsRequest>();
+    auto batch = std::make_unique<v1::ImportResourcesRequest>();
     for (int i = 0; i < rows; ++i) {
       batch->add_rows();
     }
@@ -210,7 +210,7 @@ TEST_F(StreamCallTest, TurnsNeverOverlapHoweverOftenItIsWoken) {
 }
 
 TEST_F(StreamCallTest, ClientStreamIsReadOnAfterItsAnswerIsSent) {
-  const auto call = Open("croft.v1.AccountService.ImportAccounts");
+  const auto call = Open("croft.v1.ResourceService.ImportResources");
   call->OnMessage(Batch(2));
   EXPECT_EQ(transport_->Take(), "send 2");
   EXPECT_EQ(transport_->Take(std::chrono::milliseconds(50)), "");
@@ -236,9 +236,7 @@ TEST_F(StreamCallTest, UnknownTokenGetsNoTurn) {
 
 TEST_F(StreamCallTest, RevokedTokenEndsAnyOpenStreamWithinTwoBeats) {
   const auto watch = OpenWatch();
-  ASSERT_TRUE(
-      resources_.Delete(root_, store::ResourceType::kToken, "tokens/good", "", {})
-          .ok());
+  ASSERT_TRUE(resources_.Delete(root_, store::ResourceType::kToken, "tokens/good", "", {}).ok());
   clock_.Advance(std::chrono::seconds(1));
   EXPECT_EQ(transport_->Take(2 * kStreamBeat + std::chrono::seconds(2)), "finish UNAUTHENTICATED");
 }

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "control/domain/resource_import.h"
 #include "control/domain/steps.h"
 #include "control/domain/undo.h"
 #include "tests/unit/control/domain/estate.h"
@@ -110,12 +111,12 @@ TEST_F(HistoryTest, ShowsWhatBecameOfAResource) {
 
 TEST_F(HistoryTest, GivesAChangeInPages) {
   std::vector<v1::Account> accounts;
-  v1::ImportAccountsRequest batch;
-  batch.set_parent("farms/main");
+  ImportRows batch;
   for (int i = 0; i < 25; ++i) {
-    batch.add_rows()->set_account_id(fmt::format("user{}", i));
+    batch.Add()->mutable_resource()->mutable_account()->set_name(
+        fmt::format("farms/main/accounts/user{}", i));
   }
-  const auto imported = resources_.ImportAccounts(caller_, batch);
+  const auto imported = Import(store_, resources_.access(), caller_, batch, {});
   ASSERT_TRUE(imported.ok()) << imported.status();
   v1::GetChangeRequest request;
   request.set_revision(Revision());
@@ -237,12 +238,12 @@ TEST_F(HistoryTest, ValidatesAndRepeatsAsEveryWrite) {
 }
 
 TEST_F(HistoryTest, UndoesManyOnlyWithTheirCount) {
-  v1::ImportAccountsRequest batch;
-  batch.set_parent("farms/main");
+  ImportRows batch;
   for (int i = 0; i < 30; ++i) {
-    batch.add_rows()->set_account_id(fmt::format("user{}", i));
+    batch.Add()->mutable_resource()->mutable_account()->set_name(
+        fmt::format("farms/main/accounts/user{}", i));
   }
-  ASSERT_TRUE(resources_.ImportAccounts(caller_, batch).ok());
+  ASSERT_TRUE(Import(store_, resources_.access(), caller_, batch, {}).ok());
   const std::int64_t imported = Revision();
   v1::UndoChangeRequest request;
   request.set_expect_count(29);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "control/domain/administrator.h"
+#include "control/domain/resource_import.h"
 #include "control/identity/tokens.h"
 #include "croft/v1/operator.pb.h"
 #include "croft/v1/organization.pb.h"
@@ -379,21 +380,21 @@ TEST_F(Operators, ImportIsJudgedRowByRow) {
   taken.set_organization("organizations/other");
   Create("farms/main", "taken", taken);
   Become(Login("olaf", {"reseller:OPERATOR"}));
-  v1::ImportAccountsRequest batch;
-  batch.set_parent("farms/main");
+  ImportRows batch;
   for (const auto& [id, organization, store] :
        {std::tuple("a", "customer", ""), std::tuple("b", "other", ""),
         std::tuple("c", "reseller", "farms/main/stores/files"), std::tuple("d", "root", ""),
         std::tuple("taken", "customer", "")}) {
-    v1::ImportAccountRow& row = *batch.add_rows();
-    row.set_line(batch.rows_size());
-    row.set_account_id(id);
-    row.set_organization(std::string("organizations/") + organization);
-    row.set_store(store);
+    v1::Account& account = *batch.Add()->mutable_resource()->mutable_account();
+    account.set_name(std::string("farms/main/accounts/") + id);
+    account.set_organization(std::string("organizations/") + organization);
+    if (*store != '\0') {
+      account.mutable_home()->set_store(store);
+    }
   }
-  const auto response = resources_.ImportAccounts(caller_, batch);
+  const auto response = Import(store_, resources_.access(), caller_, batch, {});
   ASSERT_TRUE(response.ok()) << response.status();
-  EXPECT_EQ(response->created(), 1);
+  EXPECT_EQ(response->counts().created(), 1);
   ASSERT_EQ(response->errors_size(), 4);
   EXPECT_THAT(response->errors(0).reason(), HasSubstr("does not exist"));
   EXPECT_THAT(response->errors(1).reason(), HasSubstr("USE_FILE_STORE"));

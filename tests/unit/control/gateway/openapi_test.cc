@@ -110,7 +110,7 @@ TEST(OpenApi, FieldsCarryTheirRulesAndComments) {
             "\"farms/{farm}/sites/{site}\".");
   EXPECT_EQ(At(schemas + "Site/properties/state/enum").list_value().values_size(), 3);
   EXPECT_NE(At("paths/~1croft.v1.SiteService~1ExplainUrl/post/description").string_value(), "");
-  EXPECT_NE(At("paths/~1croft.v1.AccountService~1ImportAccounts/post/requestBody/content/"
+  EXPECT_NE(At("paths/~1croft.v1.ResourceService~1ImportResources/post/requestBody/content/"
                "application~1jsonl")
                 .kind_case(),
             Value::KIND_NOT_SET);

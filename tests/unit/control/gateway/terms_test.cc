@@ -16,13 +16,13 @@ class TermsTest : public testing::Test {
     methods_.Add({.descriptor = api::GetMethod("croft.v1.SiteService.GetSite"),
                   .access = api::Access::kOperator,
                   .handler = {}});
-    streams_.Add("croft.v1.AccountService.ImportAccounts", {});
+    streams_.Add("croft.v1.ResourceService.ImportResources", {});
     streams_.Add("croft.v1.ReportService.WatchEvents", {});
   }
 
   Route Find(std::string_view verb, std::string_view target) { return routes_.Find(verb, target); }
   Route Unary() { return Find("POST", "/croft.v1.SiteService/GetSite"); }
-  Route Import() { return Find("POST", "/croft.v1.AccountService/ImportAccounts"); }
+  Route Import() { return Find("POST", "/croft.v1.ResourceService/ImportResources"); }
   Route Watch() { return Find("POST", "/croft.v1.ReportService/WatchEvents"); }
 
   api::Methods methods_;
@@ -33,7 +33,7 @@ class TermsTest : public testing::Test {
 
 TEST_F(TermsTest, PathsAreDecidedInOnePlace) {
   EXPECT_EQ(Unary().unary->descriptor->name(), "GetSite");
-  EXPECT_EQ(Import().stream->descriptor->name(), "ImportAccounts");
+  EXPECT_EQ(Import().stream->descriptor->name(), "ImportResources");
   EXPECT_EQ(Find("GET", "/healthz").page->path, "/healthz");
   EXPECT_EQ(Find("GET", "/healthz?verbose").page->path, "/healthz");
   struct Case {

@@ -8,6 +8,7 @@
 #include <future>
 
 #include "control/domain/administrator.h"
+#include "control/domain/resource_import.h"
 #include "control/domain/resources.h"
 #include "control/identity/tokens.h"
 #include "control/store/migrations.h"
@@ -269,21 +270,19 @@ TEST_F(PgStoreTest, ResourcesWorkOnIt) {
   files.mutable_homes()->add_fan_out(75);
   files.mutable_homes()->add_fan_out(50);
   ASSERT_TRUE(resources.Create(caller, "farms/main", "files", files, {}).ok());
-  v1::ImportAccountsRequest batch;
-  batch.set_parent("farms/main");
+  domain::ImportRows batch;
   for (int i = 0; i < 1000; ++i) {
-    v1::ImportAccountRow& row = *batch.add_rows();
-    row.set_line(i + 1);
-    row.set_account_id(i % 100 == 99 ? "no good" : "user" + std::to_string(i));
+    batch.Add()->mutable_resource()->mutable_account()->set_name(
+        "farms/main/accounts/" + (i % 100 == 99 ? "no good" : "user" + std::to_string(i)));
   }
-  const auto first = resources.ImportAccounts(caller, batch);
+  const auto first = Import(*store_, resources.access(), caller, batch, {});
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(first->created(), 990);
+  EXPECT_EQ(first->counts().created(), 990);
   EXPECT_EQ(first->errors_size(), 10);
-  const auto second = resources.ImportAccounts(caller, batch);
+  const auto second = Import(*store_, resources.access(), caller, batch, {});
   ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_EQ(second->created(), 0);
-  EXPECT_EQ(second->unchanged(), 990);
+  EXPECT_EQ(second->counts().created(), 0);
+  EXPECT_EQ(second->counts().unchanged(), 990);
   const auto bob = resources.Create(caller, "farms/main", "bob", v1::Account(),
                                     {.request_id = "r", .request_fingerprint = "f"});
   ASSERT_TRUE(bob.ok()) << bob.status();
