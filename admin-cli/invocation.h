@@ -89,7 +89,6 @@ ExitCode Resume(ApiClient& client, const Invocation& invocation);
 ExitCode DrainNodes(ApiClient& client, const Invocation& invocation);
 ExitCode UndrainNodes(ApiClient& client, const Invocation& invocation);
 //
-ExitCode ImportAccountsFile(ApiClient& client, const Invocation& invocation);
 // commands/contexts.cc: the type "context", which is an entry of the contexts file.
 bool IsOfContexts(const Invocation& invocation);
 ExitCode RunOnContexts(const Invocation& invocation);
