@@ -20,7 +20,8 @@ CodePoint TakeCodePoint(std::string_view& rest) {
   std::int32_t length = 0;
   UChar32 value = 0;
   const auto size = static_cast<std::int32_t>(std::min<std::size_t>(rest.size(), 8));
-  U8_NEXT(rest.data(), length, size, value);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(rest.data());
+  U8_NEXT(bytes, length, size, value);
   const CodePoint point{value, rest.substr(0, static_cast<std::size_t>(length))};
   rest.remove_prefix(static_cast<std::size_t>(length));
   return point;

@@ -9,8 +9,6 @@ namespace {
 
 using provisioning::StoreRoom;
 
-constexpr int kStoresPerRead = 500;
-
 absl::StatusOr<StoreRoom> ToRoom(const RuleContext& context, const store::StoredResource& row) {
   v1::FileStore file_store;
   if (!file_store.ParseFromString(row.body)) {
@@ -28,26 +26,18 @@ absl::StatusOr<StoreRoom> ToRoom(const RuleContext& context, const store::Stored
 
 absl::StatusOr<std::vector<StoreRoom>> ReadRooms(const RuleContext& context,
                                                  std::int64_t farm_uid) {
+  const auto rows = context.transaction.FindStores(farm_uid);
+  if (!rows.ok()) {
+    return rows.status();
+  }
   std::vector<StoreRoom> rooms;
-  store::ListQuery query{.type = contract::ResourceType::kStore,
-                         .farm_uid = farm_uid,
-                         .after_name = "",
-                         .limit = kStoresPerRead};
-  for (int count = kStoresPerRead; count == kStoresPerRead;) {
-    const auto rows = context.store.List(query);
-    if (!rows.ok()) {
-      return rows.status();
+  for (const store::StoredResource& row : *rows) {
+    auto room = ToRoom(context, row);
+    if (!room.ok()) {
+      return room.status();
     }
-    count = static_cast<int>(rows->size());
-    for (const store::StoredResource& row : *rows) {
-      auto room = ToRoom(context, row);
-      if (!room.ok()) {
-        return room.status();
-      }
-      if (!room->layout.fan_out().empty()) {
-        rooms.push_back(*std::move(room));
-      }
-      query.after_name = row.name;
+    if (!room->layout.fan_out().empty()) {
+      rooms.push_back(*std::move(room));
     }
   }
   return rooms;

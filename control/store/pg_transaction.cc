@@ -167,6 +167,16 @@ absl::StatusOr<std::vector<StoredResource>> PgTransaction::FindMany(
                    : rows.status();
 }
 
+absl::StatusOr<std::vector<StoredResource>> PgTransaction::FindStores(std::int64_t farm_uid) {
+  const auto rows = connection_->Query(
+      fmt::format("{} WHERE r.type = $1::smallint AND r.farm_uid = $2::bigint AND NOT r.deleted "
+                  "ORDER BY r.name",
+                  kSelectResource),
+      Params().Int(TypeNumber(ResourceType::kStore)).Int(farm_uid));
+  return rows.ok() ? absl::StatusOr<std::vector<StoredResource>>(ToStoredResources(*rows))
+                   : rows.status();
+}
+
 absl::Status PgTransaction::Try(const std::function<absl::Status()>& work) {
   absl::Status status = connection_->Execute("SAVEPOINT attempt");
   if (!status.ok()) {

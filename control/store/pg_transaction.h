@@ -27,6 +27,7 @@ class PgTransaction final : public Transaction {
   absl::StatusOr<std::optional<StoredResource>> Find(std::string_view name) override;
   absl::StatusOr<std::optional<StoredResource>> FindDeletedForUpdate(std::string_view name,
                                                                      std::int64_t uid) override;
+  absl::StatusOr<std::vector<StoredResource>> FindStores(std::int64_t farm_uid) override;
   absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) override;
   absl::Status Try(const std::function<absl::Status()>& work) override;

@@ -83,6 +83,8 @@ class Transaction {
   // The live rows among these names, of one type, in no order; locks nothing.
   virtual absl::StatusOr<std::vector<StoredResource>> FindMany(
       ResourceType type, const std::vector<std::string>& names) = 0;
+  // The farm's live stores by name, this transaction's own included; locks nothing.
+  virtual absl::StatusOr<std::vector<StoredResource>> FindStores(std::int64_t farm_uid) = 0;
   // The deleted row of that name and uid (0: the one that was deleted last), locked until the end.
   virtual absl::StatusOr<std::optional<StoredResource>> FindDeletedForUpdate(std::string_view name,
                                                                              std::int64_t uid) = 0;

@@ -121,6 +121,17 @@ absl::StatusOr<std::vector<StoredResource>> FakeTransaction::FindMany(
   return rows;
 }
 
+absl::StatusOr<std::vector<StoredResource>> FakeTransaction::FindStores(std::int64_t farm_uid) {
+  std::vector<StoredResource> rows;
+  for (const auto& [name, key] : copy_.names) {
+    const StoredResource& row = copy_.rows.at(key);
+    if (row.type == ResourceType::kStore && row.farm_uid == farm_uid) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
 StoredResource FakeTransaction::Stamped(const StoredResource& row,
                                         const StoredResource* previous) const {
   StoredResource stamped = row;

@@ -170,6 +170,14 @@ TEST_P(StoreContract, InsertManyTellsWhichNamesWereTaken) {
                          {"farms/main/accounts/carol", "farms/main/accounts/none"})
                   ->size(),
               1U);
+    StoredResource files;
+    files.type = ResourceType::kStore;
+    files.uid = t.NextUid(ResourceType::kStore).value();
+    files.name = "farms/main/stores/fresh";
+    files.farm_uid = estate_.main;
+    files.organization_uid = estate_.root;
+    EXPECT_TRUE(t.Insert(files).ok());
+    EXPECT_EQ(t.FindStores(estate_.main)->back().name, files.name) << "this transaction's own too";
   });
   EXPECT_THAT(taken, ElementsAre("farms/main/accounts/bob"));
   EXPECT_THAT(Names({.type = ResourceType::kAccount}),
