@@ -133,6 +133,7 @@ class MessageSource {
       request.set_validate_only(invocation_.validate_only);
       request.set_reason(invocation_.reason);
       request.set_field_manager(invocation_.field_manager);
+      request.set_force(invocation_.force);
     }
     std::size_t bytes = 0;
     v1::ImportRowError problem;

@@ -36,7 +36,8 @@ class ResourceImport final : public StreamHandler {
     if (!options_.has_value()) {
       options_ = {.validate_only = batch.validate_only(),
                   .reason = batch.reason(),
-                  .field_manager = batch.field_manager()};
+                  .field_manager = batch.field_manager(),
+                  .force = batch.force()};
     }
     auto response = domain::Import(store_, access_, caller, batch.rows(), *options_);
     return response.ok() ? absl::StatusOr<Turn>(ToTurn(*std::move(response))) : response.status();

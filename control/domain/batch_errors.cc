@@ -6,12 +6,6 @@
 
 namespace croft::control::domain {
 
-absl::Status CountMismatch(std::string_view message) {
-  v1::ErrorDetail detail;
-  detail.set_reason("COUNT_MISMATCH");
-  return contract::WithDetail(Error(absl::StatusCode::kFailedPrecondition, "{}", message), detail);
-}
-
 absl::Status NeedsSecret(std::string_view token) {
   v1::ErrorDetail detail;
   detail.set_reason("SECRET_NEEDED");

@@ -7,8 +7,6 @@
 
 namespace croft::control::domain {
 
-// failed_precondition, reason COUNT_MISMATCH: how many they are isn't what the caller expects.
-absl::Status CountMismatch(std::string_view message);
 // invalid_argument, reason SECRET_NEEDED: a token can't be made where its secret can't be shown.
 absl::Status NeedsSecret(std::string_view token);
 

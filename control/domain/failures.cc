@@ -108,16 +108,12 @@ absl::Status ChangedSince(std::string_view name, std::string_view later) {
                           later));
 }
 
-absl::Status WrongCount(std::string_view what, std::int64_t count, std::int64_t expected) {
-  const bool is_required = expected == 0;
-  return Fail(
-      absl::StatusCode::kFailedPrecondition, is_required ? "COUNT_REQUIRED" : "COUNT_MISMATCH", "",
-      is_required ? fmt::format("{} touched {} resources; to undo all of it, say so with "
-                                "expect_count {}, or name one resource",
-                                what, count, count)
-                  : fmt::format("{} touched {} resources, not {}; look at it again before undoing "
-                                "it",
-                                what, count, expected));
+absl::Status CountRequired(std::string_view message) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "COUNT_REQUIRED", "", std::string(message));
+}
+
+absl::Status CountMismatch(std::string_view message) {
+  return Fail(absl::StatusCode::kFailedPrecondition, "COUNT_MISMATCH", "", std::string(message));
 }
 
 absl::Status CannotUndo(std::string_view name, std::string_view why) {

@@ -39,8 +39,10 @@ absl::Status RequestIdReused(std::string_view request_id);
 // failed_precondition, reason CHANGED_SINCE: a change can't be undone where a later one touched the
 // same; `later` says what and in which revision.
 absl::Status ChangedSince(std::string_view name, std::string_view later);
-// failed_precondition, reason COUNT_REQUIRED (without `expected`) or COUNT_MISMATCH.
-absl::Status WrongCount(std::string_view what, std::int64_t count, std::int64_t expected);
+// failed_precondition, reasons COUNT_REQUIRED and COUNT_MISMATCH: how many resources a write is
+// about was not said, or isn't what the caller expects.
+absl::Status CountRequired(std::string_view message);
+absl::Status CountMismatch(std::string_view message);
 // failed_precondition, reason CANNOT_UNDO.
 absl::Status CannotUndo(std::string_view name, std::string_view why);
 // failed_precondition, reason WATCH_EXPIRED: what followed the token is not known any longer.

@@ -150,7 +150,7 @@ absl::Status CheckCount(const v1::ApplyResourcesRequest& request,
   names += std::ssize(found) > kNamesShown ? ", ..." : "";
   return CountMismatch(
       fmt::format("pruning by \"{}\" deletes {} resources, not {}{}; see what it deletes with "
-                  "--dry-run, and if that is right, expect {} (--expect-count)",
+                  "--dry-run, and if that is right, expect {} (--expect-pruned)",
                   request.prune_selector(), found.size(), expected, names, found.size()));
 }
 

@@ -284,7 +284,14 @@ absl::StatusOr<std::vector<Version>> FindVersions(store::Store& store, Access& a
   const auto count = std::ssize(versions);
   const std::int64_t expected = request.expect_count();
   if (expected == 0 ? count > kUndoneWithoutCount : count != expected) {
-    return WrongCount(change, count, expected);
+    return expected == 0 ? CountRequired(fmt::format(
+                               "{} touched {} resources; to undo all of it, say so with "
+                               "expect_count {}, or name one resource",
+                               change, count, count))
+                         : CountMismatch(fmt::format(
+                               "{} touched {} resources, not {}; look at it again before "
+                               "undoing it",
+                               change, count, expected));
   }
   return versions;
 }

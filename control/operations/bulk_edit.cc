@@ -38,12 +38,6 @@ absl::Status UnknownType(std::string_view noun) {
   return InvalidField("type", noun, fmt::format("has to be one of {}", nouns));
 }
 
-absl::Status FailCount(std::string_view reason, const std::string& message) {
-  v1::ErrorDetail detail;
-  detail.set_reason(std::string(reason));
-  return contract::WithDetail(Error(absl::StatusCode::kFailedPrecondition, "{}", message), detail);
-}
-
 void AddError(const std::string& name, const absl::Status& status, v1::Operation& shown) {
   shown.set_failed(shown.failed() + 1);
   if (shown.errors_size() >= kErrorsKept) {
@@ -139,16 +133,16 @@ absl::Status BulkEdit::CheckCount(const StoredOperation& operation) const {
   const std::string_view things = contract::Facts(type_).collection;
   const char* const about = operation.counting ? "at least " : "";
   if (expected == 0 && found > kCountRequiredAbove) {
-    return FailCount("COUNT_REQUIRED",
-                     fmt::format("the filter selects {}{} {}; above {} expect_count has to say how "
-                                 "many they are (--expect-count)",
-                                 about, found, things, kCountRequiredAbove));
+    return domain::CountRequired(
+        fmt::format("the filter selects {}{} {}; above {} expect_count has to say how "
+                    "many they are (--expect-count)",
+                    about, found, things, kCountRequiredAbove));
   }
   if (expected != 0 && (found > expected || (found != expected && !operation.counting))) {
-    return FailCount("COUNT_MISMATCH",
-                     fmt::format("the filter selects {}{} {}, not {}; list them, and if they are "
-                                 "the right ones, expect {} (--expect-count)",
-                                 about, found, things, expected, found));
+    return domain::CountMismatch(
+        fmt::format("the filter selects {}{} {}, not {}; list them, and if they are "
+                    "the right ones, expect {} (--expect-count)",
+                    about, found, things, expected, found));
   }
   return absl::OkStatus();
 }
