@@ -3,30 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "control/store/pg_store.h"
-#include "tests/unit/control/store/fake_store.h"
+#include "tests/unit/control/store/store_contract.h"
 #include "tests/unit/control/store/store_fixture.h"
-#include "tests/unit/control/store/test_database.h"
 
 namespace croft::control::store {
 namespace {
 
-struct Implementation {
-  std::string name;
-  std::function<std::unique_ptr<Store>()> make;
-};
-
-std::unique_ptr<Store> MakePgStore() {
-  auto store = OpenPgStore({.url = TestDatabase::Get().MakeDatabase()});
-  EXPECT_TRUE(store.ok()) << store.status();
-  return *std::move(store);
-}
-
-class StoreContractOfApply : public testing::TestWithParam<Implementation> {
+class StoreContractOfApply : public testing::TestWithParam<bool> {
  protected:
-  StoreContractOfApply() : store_(GetParam().make()), estate_(MakeEstate(*store_)) {}
+  StoreContractOfApply() : store_(MakeStore(GetParam())), estate_(MakeEstate(*store_)) {}
 
   StoredResource Row(Transaction& t, const std::string& name) {
     return MakeRow(t, ResourceType::kSite, "farms/main/sites/" + name, estate_.main, estate_.root);
@@ -39,11 +24,7 @@ class StoreContractOfApply : public testing::TestWithParam<Implementation> {
   Estate estate_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, StoreContractOfApply,
-    testing::Values(Implementation{"Fake", [] { return std::make_unique<FakeStore>(); }},
-                    Implementation{"PostgreSQL", MakePgStore}),
-    [](const auto& param_info) { return param_info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContractOfApply, testing::Bool(), NameOfStore);
 
 TEST_P(StoreContractOfApply, KeepsOwnersBesideTheBody) {
   const std::string bytes("\0owners\xff", 8);

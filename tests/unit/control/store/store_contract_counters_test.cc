@@ -4,9 +4,7 @@
 
 #include <memory>
 
-#include "control/store/pg_store.h"
-#include "tests/unit/control/store/fake_store.h"
-#include "tests/unit/control/store/test_database.h"
+#include "tests/unit/control/store/store_contract.h"
 
 namespace croft::control::store {
 namespace {
@@ -22,15 +20,6 @@ constexpr std::int64_t kFarm = 7, kOther = 8, kShop = 40, kBlog = 41, kWeb1 = 1,
 constexpr auto kRequests = static_cast<std::size_t>(SiteCounter::kRequestsTotal);
 constexpr auto kActive = static_cast<std::size_t>(SiteCounter::kRequestsActive);
 constexpr std::size_t kTenSeconds = 0, kMinute = 1, kHour = 2;
-
-std::unique_ptr<Store> MakeStore(bool fake) {
-  if (fake) {
-    return std::make_unique<FakeStore>();
-  }
-  auto store = OpenPgStore({.url = TestDatabase::Get().MakeDatabase()});
-  EXPECT_TRUE(store.ok()) << store.status();
-  return *std::move(store);
-}
 
 CounterRow SiteRow(std::int64_t uid, std::int64_t node, std::int64_t requests,
                    std::int64_t active = 0) {
@@ -81,10 +70,7 @@ class StoreCounters : public testing::TestWithParam<bool> {
   std::int64_t last_id_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreCounters, testing::Values(true, false),
-                         [](const auto& param_info) {
-                           return param_info.param ? "Fake" : "PostgreSQL";
-                         });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreCounters, testing::Bool(), NameOfStore);
 
 TEST_P(StoreCounters, PartsOfAStepAddUpAndOneThatIsWrittenTwiceCountsOnce) {
   const CounterStep part = {

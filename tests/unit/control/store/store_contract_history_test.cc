@@ -6,26 +6,15 @@
 
 #include <set>
 
-#include "control/store/pg_store.h"
 #include "control/store/row_type.h"
-#include "tests/unit/control/store/fake_store.h"
+#include "tests/unit/control/store/store_contract.h"
 #include "tests/unit/control/store/store_fixture.h"
-#include "tests/unit/control/store/test_database.h"
 
 namespace croft::control::store {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-std::unique_ptr<Store> MakeStore(bool fake) {
-  if (fake) {
-    return std::make_unique<FakeStore>();
-  }
-  auto store = OpenPgStore({.url = TestDatabase::Get().MakeDatabase()});
-  EXPECT_TRUE(store.ok()) << store.status();
-  return *std::move(store);
-}
 
 // "5 update shop: old -> new"
 std::string Describe(const Version& version) {
@@ -112,9 +101,7 @@ class StoreHistory : public testing::TestWithParam<bool> {
   Estate estate_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreHistory, testing::Bool(), [](const auto& param_info) {
-  return std::string(param_info.param ? "Fake" : "PostgreSQL");
-});
+INSTANTIATE_TEST_SUITE_P(Stores, StoreHistory, testing::Bool(), NameOfStore);
 
 const char kBodyOfA[] = "body of farms/main/sites/a";
 

@@ -2,12 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "control/store/pg_store.h"
-#include "tests/unit/control/store/fake_store.h"
+#include "tests/unit/control/store/store_contract.h"
 #include "tests/unit/control/store/store_fixture.h"
-#include "tests/unit/control/store/test_database.h"
 
 namespace croft::control::store {
 namespace {
@@ -15,20 +11,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-struct Implementation {
-  std::string name;
-  std::function<std::unique_ptr<Store>()> make;
-};
-
-std::unique_ptr<Store> MakePgStore() {
-  auto store = OpenPgStore({.url = TestDatabase::Get().MakeDatabase()});
-  EXPECT_TRUE(store.ok()) << store.status();
-  return *std::move(store);
-}
-
-class OperationsContract : public testing::TestWithParam<Implementation> {
+class OperationsContract : public testing::TestWithParam<bool> {
  protected:
-  OperationsContract() : store_(GetParam().make()), estate_(MakeEstate(*store_)) {}
+  OperationsContract() : store_(MakeStore(GetParam())), estate_(MakeEstate(*store_)) {}
 
   std::int64_t Start(std::int64_t organization_uid, std::int64_t operator_uid = 7) {
     StoredOperation operation;
@@ -63,11 +48,7 @@ class OperationsContract : public testing::TestWithParam<Implementation> {
   Estate estate_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, OperationsContract,
-    testing::Values(Implementation{"Fake", [] { return std::make_unique<FakeStore>(); }},
-                    Implementation{"PostgreSQL", MakePgStore}),
-    [](const auto& param_info) { return param_info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Stores, OperationsContract, testing::Bool(), NameOfStore);
 
 TEST_P(OperationsContract, KeepsWhatWasAskedAndHowFarItIs) {
   const std::int64_t uid = Start(estate_.root);

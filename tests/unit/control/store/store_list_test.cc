@@ -2,30 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 
-#include "control/store/pg_store.h"
 #include "croft/v1/site.pb.h"
 #include "proto/contract/binding_rules.h"
 #include "proto/contract/errors.h"
-#include "tests/unit/control/store/fake_store.h"
+#include "tests/unit/control/store/store_contract.h"
 #include "tests/unit/control/store/store_fixture.h"
-#include "tests/unit/control/store/test_database.h"
 
 namespace croft::control::store {
 namespace {
 
 using testing::ElementsAre;
-
-std::unique_ptr<Store> MakeStore(bool fake) {
-  if (fake) {
-    return std::make_unique<FakeStore>();
-  }
-  auto store = OpenPgStore({.url = TestDatabase::Get().MakeDatabase()});
-  EXPECT_TRUE(store.ok()) << store.status();
-  return *std::move(store);
-}
 
 class StoreLists : public testing::TestWithParam<bool> {
  protected:
@@ -65,10 +53,7 @@ class StoreLists : public testing::TestWithParam<bool> {
   Estate estate_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreLists, testing::Values(true, false),
-                         [](const auto& param_info) {
-                           return param_info.param ? "Fake" : "PostgreSQL";
-                         });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreLists, testing::Bool(), NameOfStore);
 
 TEST_P(StoreLists, GoInBothOrdersAndDirectionsWithTombstonesAndWithout) {
   for (const char* id : {"c", "a", "b"}) {
