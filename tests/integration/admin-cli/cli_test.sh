@@ -214,7 +214,7 @@ has "400" "and what is answered"
       5500) echo ",ACTIVE" ;;
       6500) echo "user$i,ACTIVE,extra" ;;
       7500) echo "üser,ACTIVE" ;;
-      8500) echo "user1,SUSPENDED" ;;
+      8500) echo "user8499,ACTIVE" ;;
       9500) echo "$(printf 'a%.0s' $(seq 64)),ACTIVE" ;;
       *) echo "user$i,ACTIVE" ;;
     esac
