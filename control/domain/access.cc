@@ -292,18 +292,20 @@ absl::Status Access::CheckPermission(const Caller& caller, const StoredResource&
        .organization = PlaceOf(row, Action::kUpdate)});
 }
 
-absl::Status Access::HideHolder(const Caller& caller, const absl::Status& status) {
+absl::Status Access::HideHolder(const Caller& caller, const absl::Status& status,
+                                store::Transaction* transaction) {
   auto detail = contract::FindDetail(status);
   const std::string_view kind = detail.has_value() ? KindOfHolder(detail->reason()) : "";
   if (!absl::IsAlreadyExists(status) || kind.empty()) {
     return status;
   }
-  const auto holder = store_.Find(detail->resource());
+  const auto holder = transaction != nullptr ? transaction->Find(detail->resource())
+                                             : store_.Find(detail->resource());
   if (!holder.ok()) {
     return holder.status();
   }
   if (holder->has_value()) {
-    const auto may = MayRead(caller, **holder);
+    const auto may = MayRead(caller, **holder, transaction);
     if (!may.ok() || *may) {
       return may.ok() ? status : may.status();
     }

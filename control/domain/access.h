@@ -57,8 +57,9 @@ class Access {
                                 const google::protobuf::Message& after,
                                 store::Transaction* transaction = nullptr);
   // An error that names the holder of something taken, without the name where the caller doesn't
-  // see it.
-  absl::Status HideHolder(const Caller& caller, const absl::Status& status);
+  // see it. The holder may be the transaction's own work.
+  absl::Status HideHolder(const Caller& caller, const absl::Status& status,
+                          store::Transaction* transaction = nullptr);
   // One permission at the row's place; `field` is what needs it.
   absl::Status CheckPermission(const Caller& caller, const store::StoredResource& row,
                                v1::Permission permission, std::string_view field,

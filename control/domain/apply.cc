@@ -136,7 +136,7 @@ class Attempt {
     }
     const auto written = CreateIn(context_, **prepared);
     if (!written.ok()) {
-      return written.status();
+      return HideHolder(ConflictIfTaken(written.status(), item.name));
     }
     result.set_action("create");
     Note(contract::DiffFields(nullptr, written->answer.get()), result);
@@ -154,7 +154,7 @@ class Attempt {
     ParseRow(row, *before);
     const auto written = UpdateIn(context_, *item.input, MaskOf(item, *before));
     if (!written.ok()) {
-      return written.status();
+      return HideHolder(written.status());
     }
     takes_fields_ = takes_fields_ || written->keeps;
     if (written->counts.updated() == 0) {
@@ -165,6 +165,10 @@ class Attempt {
     Note(contract::DiffFields(before.get(), written->answer.get()), result);
     counts_.set_updated(counts_.updated() + 1);
     return absl::OkStatus();
+  }
+
+  absl::Status HideHolder(const absl::Status& status) {
+    return context_.access.HideHolder(context_.caller, status, &context_.transaction);
   }
 
   // What is set, and what its manager set before and has left out now.
@@ -234,12 +238,11 @@ absl::StatusOr<Written> Apply(store::Store& store, Access& access, const Caller&
                              .reason = request.reason(),
                              .field_manager = request.field_manager(),
                              .force = request.force()};
-  auto written =
-      Write(store, {caller, options, v1::ApplyResourcesResponse::default_instance()},
-            [&](store::Transaction& transaction) {
-              return Attempt({store, transaction, caller, access, options}, request, *items).Run();
-            });
-  return written.ok() ? std::move(written) : access.HideHolder(caller, written.status());
+  return Write(
+      store, {caller, options, v1::ApplyResourcesResponse::default_instance()},
+      [&](store::Transaction& transaction) {
+        return Attempt({store, transaction, caller, access, options}, request, *items).Run();
+      });
 }
 
 }  // namespace croft::control::domain

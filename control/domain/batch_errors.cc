@@ -1,6 +1,7 @@
 #include "control/domain/batch_errors.h"
 
 #include "control/domain/failures.h"
+#include "control/store/conflicts.h"
 #include "proto/base/error.h"
 #include "proto/contract/errors.h"
 
@@ -16,6 +17,13 @@ absl::Status NeedsSecret(std::string_view token) {
             "use croft create token",
             token),
       detail);
+}
+
+absl::Status ConflictIfTaken(const absl::Status& status, std::string_view name) {
+  const auto detail = contract::FindDetail(status);
+  return detail.has_value() && detail->reason() == "NAME_TAKEN" && detail->resource() == name
+             ? store::Conflict(name)
+             : status;
 }
 
 bool ConcernsResource(const absl::Status& status) {

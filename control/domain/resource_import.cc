@@ -180,7 +180,8 @@ absl::StatusOr<Written> ResourceImport::WriteInto(const Row& row, bool exists) {
   if (!exists) {
     const auto prepared =
         PrepareCreation(context_.caller, row.name, *row.resource, context_.options.field_manager);
-    return prepared.ok() ? CreateIn(context_, **prepared) : prepared.status();
+    auto created = prepared.ok() ? CreateIn(context_, **prepared) : prepared.status();
+    return created.ok() ? std::move(created) : ConflictIfTaken(created.status(), row.name);
   }
   const MessagePtr input = Copy(*row.resource);
   SetText(*input, "name", row.name);
@@ -203,7 +204,8 @@ absl::Status ResourceImport::WriteRow(const Row& row, const StoredResource* exis
     if (!ConcernsResource(tried) || written.ok()) {
       return tried;
     }
-    report_.Fail(row.line, context_.access.HideHolder(context_.caller, tried));
+    report_.Fail(row.line,
+                 context_.access.HideHolder(context_.caller, tried, &context_.transaction));
     return absl::OkStatus();
   }
   v1::Counts& counts = report_.counts();

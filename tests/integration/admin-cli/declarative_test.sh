@@ -191,7 +191,7 @@ expect 0 "changes by whom and when" croft list changes --since 1h --who administ
 expect 2 "no time" croft list changes --since yesterday
 
 # Watch: what exists, then what comes; a token goes on where it ended.
-croft watch sites --all -o jsonl > "$work/watch" 2> "$work/watch.err" &
+"$CROFT_BIN/croft" watch sites --all -o jsonl > "$work/watch" 2> "$work/watch.err" &
 watch_pid=$!
 for _ in $(seq 100); do grep -q sites/shop "$work/watch" && break; sleep 0.1; done
 expect 0 "change what is watched" croft set site shop labels.seen=yes --force
