@@ -98,11 +98,9 @@ class GrpcStream final : public BytesReactor,
  private:
   void WriteNext() {
     out_ = Serialize(*messages_[sent_]);
-    grpc::WriteOptions options;
-    if (sent_ + 1 < messages_.size()) {
-      options.set_buffer_hint();
-    }
-    StartWrite(&out_, options);
+    // Without a buffer hint: gRPC may hold a hinted write back that carries the initial metadata, and
+    // never report it done.
+    StartWrite(&out_);
   }
 
   void FinishIf(const std::optional<absl::Status>& status) {
