@@ -98,8 +98,8 @@ class GrpcStream final : public BytesReactor,
  private:
   void WriteNext() {
     out_ = Serialize(*messages_[sent_]);
-    // Without a buffer hint: gRPC may hold a hinted write back that carries the initial metadata, and
-    // never report it done.
+    // Without a buffer hint: gRPC may hold a hinted write back that carries the initial metadata,
+    // and never report it done.
     StartWrite(&out_);
   }
 

@@ -30,8 +30,15 @@ struct Slot {
 std::array<Slot, kSlots> slots;
 std::mutex slots_mutex;
 
+thread_local const char* suspect = nullptr;  // SuspectScope's
+struct sigaction previous_bus {};
+struct sigaction previous_segv {};
+
 // Async-signal-safe.
-void OnBusError(int signal_number, siginfo_t* info, void* /*context*/) {
+void OnFault(int signal_number, siginfo_t* info, void* /*context*/) {
+  if (suspect != nullptr) {
+    ExitDamaged(suspect);
+  }
   // The fault's address is only compared.
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   for (const Slot& slot : slots) {
@@ -40,16 +47,20 @@ void OnBusError(int signal_number, siginfo_t* info, void* /*context*/) {
       ExitDamaged(slot.directory.data());
     }
   }
-  // Not ours: return into the same fault with the default action.
-  ::signal(signal_number, SIG_DFL);
+  // Not ours: return into the same fault with the action from before.
+  ::sigaction(signal_number, signal_number == SIGBUS ? &previous_bus : &previous_segv, nullptr);
 }
 
-void InstallHandler() {
-  struct sigaction action {};
-  action.sa_sigaction = &OnBusError;
-  action.sa_flags = SA_SIGINFO;
-  ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGBUS, &action, nullptr);
+void InstallHandlers() {
+  static std::once_flag installed;
+  std::call_once(installed, [] {
+    struct sigaction action {};
+    action.sa_sigaction = &OnFault;
+    action.sa_flags = SA_SIGINFO;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGBUS, &action, &previous_bus);
+    ::sigaction(SIGSEGV, &action, &previous_segv);
+  });
 }
 
 struct Range {
@@ -85,8 +96,7 @@ Range FindMapping(int fd) {
 }  // namespace
 
 DamageWatch::DamageWatch(int fd, const std::string& directory) {
-  static std::once_flag installed;
-  std::call_once(installed, &InstallHandler);
+  InstallHandlers();
   const Range range = FindMapping(fd);
   if (range.begin == 0 || directory.size() >= PATH_MAX - sizeof kDamagedMarker) {
     return;
@@ -110,6 +120,13 @@ DamageWatch::~DamageWatch() {
     slots[static_cast<std::size_t>(slot_)].begin.store(0, std::memory_order_release);
   }
 }
+
+SuspectScope::SuspectScope(const std::string& directory) : before_(suspect) {
+  InstallHandlers();
+  suspect = directory.c_str();
+}
+
+SuspectScope::~SuspectScope() { suspect = before_; }
 
 void ExitDamaged(const char* directory) noexcept {
   constexpr char kMessage[] = "replica: damaged page, the generation is set aside\n";

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "node/replica/damage.h"
 #include "node/replica/environment.h"
 #include "node/replica/generations.h"
 #include "proto/base/error.h"
@@ -47,6 +48,7 @@ absl::Status VerifyGeneration(const std::string& directory) {
   if (::access((directory + "/" + kDamagedMarker).c_str(), F_OK) == 0) {
     return Error(absl::StatusCode::kDataLoss, "replica {}: marked as damaged", directory);
   }
+  const SuspectScope suspect(directory);
   const auto environment = Environment::Open(directory, Access::kRead);
   if (!environment.ok()) {
     return environment.status();

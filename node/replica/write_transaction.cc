@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "node/replica/damage.h"
 #include "proto/base/error.h"
 
 namespace croft::node::replica {
@@ -307,6 +308,7 @@ absl::Status WriteTransaction::Commit() {
     mdb_txn_abort(transaction);
     return DiskFull(environment_.directory(), free, needed);
   }
+  const SuspectScope suspect(environment_.directory());
   if (const int code = mdb_txn_commit(transaction); code != MDB_SUCCESS) {
     return WriteError(code, "commit to replica");
   }

@@ -12,6 +12,7 @@ chmod 755 "$data_dir"
 mounted=()
 fuse_pid=
 clean_up() {
+  [ "$failures" = 0 ] || tail -n 8 "$data_dir"/*.log
   [ -n "$fuse_pid" ] && kill -CONT "$fuse_pid" 2> /dev/null
   stop_stack
   [ -n "$fuse_pid" ] && kill -9 "$fuse_pid" 2> /dev/null

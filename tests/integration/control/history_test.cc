@@ -27,7 +27,7 @@ class ControlHistory : public testing::Test {
     Do<v1::CreateFarmRequest, v1::Farm>("FarmService/CreateFarm", "farm_id: '" + id_ + "'");
     Do<v1::CreateStoreRequest, v1::FileStore>(
         "StoreService/CreateStore", Parent() + "store_id: 'files' store { path: '/srv/" + id_ +
-                                        "' homes { fan_out: 10 homes_per_leaf: 100 } }");
+                                        "' homes { fan_out: 20 homes_per_leaf: 100 } }");
   }
 
   std::string Parent() const { return "parent: '" + farm_ + "' "; }
@@ -96,7 +96,7 @@ TEST_F(ControlHistory, TellsWhoDidWhatAndWhy) {
   EXPECT_FALSE(history.entries(1).has_resource());
   const v1::HistoryEntry& update = history.entries(2);
   EXPECT_EQ(update.action(), "update");
-  EXPECT_EQ(update.change().who(), "admin");
+  EXPECT_EQ(update.change().who(), "administrator");
   EXPECT_EQ(update.change().reason(), "not paid");
   EXPECT_EQ(update.change().request_id(), id_ + "-r1");
   EXPECT_EQ(update.resource().site().state(), v1::STOPPED);
@@ -124,7 +124,7 @@ TEST_F(ControlHistory, ListsChangesByWhoAndSince) {
   const v1::Site site = AddSite("shop");
   v1::ListChangesRequest request;
   request.set_resource(site.name());
-  request.set_who("operators/admin");
+  request.set_who("operators/administrator");
   *request.mutable_since() = site.create_time();
   v1::ListChangesResponse response;
   ASSERT_TRUE(client_.Call("croft.v1.ChangeService/ListChanges", request, response).ok());

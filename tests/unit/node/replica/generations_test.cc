@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "node/replica/damage.h"
 #include "node/replica/reader.h"
@@ -144,6 +146,47 @@ TEST_F(GenerationsTest, ATruncatedFileEndsTheReaderAndIsSetAside) {
   EXPECT_TRUE(generations.fell_back());
   EXPECT_NE(generations.current(), current);
   EXPECT_EQ(RevisionOf(generations.current()), 3);
+}
+
+// Whatever garbled pages say: no process dies of them but with the code that says so, once, and
+// what is served afterwards is sound.
+TEST_F(GenerationsTest, GarbledPagesAreSetAsideHoweverLmdbTakesThem) {
+  constexpr unsigned kSeeds = 60;
+  constexpr std::size_t kPage = 4096;
+  {
+    auto generations = *Generations::Open(directory_.path() + "/sound");
+    Write(generations.current(), 3);
+    ASSERT_TRUE(generations.RefreshOlder().ok());
+  }
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::string path = directory_.path() + "/" + std::to_string(seed);
+    std::filesystem::copy(
+        directory_.path() + "/sound", path,
+        std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+    const std::string file = path + "/current/data.mdb";
+    std::mt19937 random(seed);
+    std::string garbage(kPage * (1 + random() % 8), '\0');
+    std::generate(garbage.begin(), garbage.end(), [&] { return static_cast<char>(random()); });
+    const auto pages = std::filesystem::file_size(file) / kPage;
+    std::fstream data(file, std::ios::binary | std::ios::in | std::ios::out);
+    data.seekp(static_cast<std::streamoff>((2 + random() % (pages - 2)) * kPage));
+    data.write(garbage.data(), static_cast<std::streamsize>(garbage.size()));
+    data.close();
+    int status = 0;
+    int starts = 0;
+    do {
+      const pid_t pid = ::fork();
+      if (pid == 0) {
+        log::SetLevel(log::Level::kError);
+        const auto generations = Generations::Open(path);
+        ::_exit(generations.ok() && VerifyGeneration(generations->current()).ok() ? 0 : 1);
+      }
+      ::waitpid(pid, &status, 0);
+      ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    } while (WEXITSTATUS(status) == kExitReplicaDamaged && ++starts < 3);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
 }
 
 TEST_F(GenerationsTest, DoesNotCopyBetweenTwoRevisions) {
