@@ -28,19 +28,18 @@ class DescribedService final : public grpc::Service {
                    const OwnStreams& own_streams, const Services& services)
       : services_(services) {
     paths_.reserve(static_cast<std::size_t>(descriptor.method_count()));  // gRPC keeps the pointers
-    int added = 0;
     for (int i = 0; i < descriptor.method_count(); ++i) {
       const MethodDescriptor* method = descriptor.method(i);
       const auto own = own_streams.find(method);
       paths_.push_back("/" + descriptor.full_name() + "/" + method->name());
       if (own != own_streams.end()) {
-        AddStream(added++, own->second);
+        AddStream(i, own->second);
       } else if (const StreamMethod* stream = services.streams.Find(method)) {
-        AddStream(added++, [stream](const auto& context, const Services& parts) {
+        AddStream(i, [stream](const auto& context, const Services& parts) {
           return StartGrpcStream(context, *stream, parts);
         });
-      } else if (services.methods.Find(method) != nullptr) {
-        AddUnary(added++, method);
+      } else {
+        AddUnary(i, method);
       }
     }
   }
