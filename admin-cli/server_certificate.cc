@@ -12,22 +12,17 @@
 #include <ctime>
 #include <memory>
 
+#include "proto/base/freed_by.h"
+
 namespace croft::admin_cli {
 namespace {
 
 constexpr int kTimeoutSeconds = 3;
 
-template <auto kFree>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Free<BIO_free_all>>;
-using ContextPtr = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, Free<SSL_free>>;
-using X509Ptr = std::unique_ptr<X509, Free<X509_free>>;
+using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using ContextPtr = std::unique_ptr<SSL_CTX, FreedBy<SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
+using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
 
 X509Ptr ReadCertificate(const std::string& pem) {
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));

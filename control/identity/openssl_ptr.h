@@ -15,28 +15,21 @@
 #include <string_view>
 
 #include "proto/base/error.h"
+#include "proto/base/freed_by.h"
 
 namespace croft::control::identity {
 
-template <auto kFree>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-
-using BignumPtr = std::unique_ptr<BIGNUM, Free<BN_free>>;
-using BioPtr = std::unique_ptr<BIO, Free<BIO_free_all>>;
-using CipherPtr = std::unique_ptr<EVP_CIPHER_CTX, Free<EVP_CIPHER_CTX_free>>;
-using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
-using GeneralNamePtr = std::unique_ptr<GENERAL_NAME, Free<GENERAL_NAME_free>>;
-using GeneralNamesPtr = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES_free>>;
-using Ia5Ptr = std::unique_ptr<ASN1_IA5STRING, Free<ASN1_IA5STRING_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, Free<ASN1_OCTET_STRING_free>>;
-using RequestPtr = std::unique_ptr<X509_REQ, Free<X509_REQ_free>>;
-using X509Ptr = std::unique_ptr<X509, Free<X509_free>>;
+using BignumPtr = std::unique_ptr<BIGNUM, FreedBy<BN_free>>;
+using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using CipherPtr = std::unique_ptr<EVP_CIPHER_CTX, FreedBy<EVP_CIPHER_CTX_free>>;
+using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreedBy<X509_EXTENSION_free>>;
+using GeneralNamePtr = std::unique_ptr<GENERAL_NAME, FreedBy<GENERAL_NAME_free>>;
+using GeneralNamesPtr = std::unique_ptr<GENERAL_NAMES, FreedBy<GENERAL_NAMES_free>>;
+using Ia5Ptr = std::unique_ptr<ASN1_IA5STRING, FreedBy<ASN1_IA5STRING_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreedBy<ASN1_OCTET_STRING_free>>;
+using RequestPtr = std::unique_ptr<X509_REQ, FreedBy<X509_REQ_free>>;
+using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
 
 // Takes the newest error off this thread's queue and empties it.
 inline absl::Status OpensslError(std::string_view what) {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "proto/base/error.h"
+#include "proto/base/freed_by.h"
 #include "proto/base/unique_fd.h"
 
 namespace croft::node::agent {
@@ -25,17 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* pointer) const {
-    Free(pointer);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using CertificatePtr = std::unique_ptr<X509, Deleter<X509_free>>;
-using RequestPtr = std::unique_ptr<X509_REQ, Deleter<X509_REQ_free>>;
+using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using CertificatePtr = std::unique_ptr<X509, FreedBy<X509_free>>;
+using RequestPtr = std::unique_ptr<X509_REQ, FreedBy<X509_REQ_free>>;
 
 absl::Status OpensslError(std::string_view what) {
   char text[256] = {};

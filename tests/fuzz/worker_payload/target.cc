@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "node/listener/worker_session.h"
 #include "proto/base/check.h"
+#include "tests/fuzz/one_exchange.h"
 
 namespace {
 
@@ -94,19 +93,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   static SplicePipe pipe;
-  ReadyList ready;
-  Wakeup wakeup(ready);
-  RequestHead head;
-  head.method = "GET";
-  head.path = head.path_and_query = "/";
-  croft::contract::Route route;
-  route.site = std::make_shared<croft::contract::ResolvedSite>();
-  route.settings = std::make_shared<croft::v1::Settings>();
-  WorkerSession session(10);
-  Exchange exchange(wakeup);
-  exchange.head = &head;
-  exchange.route = &route;
-  croft::Check(session.CanSubmit() && session.Submit(exchange), "a fresh session takes a request");
+  OneExchange one;
+  WorkerSession& session = one.session;
+  Exchange& exchange = one.exchange;
   croft::Check(session.Feed(kPrelude).ok() && exchange.head_done, "the prelude is a response");
   Visitor visitor(std::size_t{data[0]} * 1024);
   exchange.sink = &visitor;

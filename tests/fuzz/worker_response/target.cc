@@ -1,29 +1,16 @@
 // Anything a worker may send in answer to one request: whatever comes, the exchange ends within its
 // limits and its header is whole lines.
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <string_view>
 
-#include "node/listener/worker_session.h"
 #include "proto/base/check.h"
+#include "tests/fuzz/one_exchange.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace croft::node::listener;
-  ReadyList ready;
-  Wakeup wakeup(ready);
-  RequestHead head;
-  head.method = "GET";
-  head.path = head.path_and_query = "/";
-  croft::contract::Route route;
-  route.site = std::make_shared<croft::contract::ResolvedSite>();
-  route.settings = std::make_shared<croft::v1::Settings>();
-  WorkerSession session(10);
-  Exchange exchange(wakeup);
-  exchange.head = &head;
-  exchange.route = &route;
-  exchange.authority = "site.example";
-  croft::Check(session.CanSubmit() && session.Submit(exchange), "a fresh session takes a request");
+  OneExchange one;
+  WorkerSession& session = one.session;
+  Exchange& exchange = one.exchange;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   // In two parts, so that frames are cut.
   const bool open =

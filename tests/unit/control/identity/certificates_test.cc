@@ -10,8 +10,8 @@
 namespace croft::control::identity {
 namespace {
 
-using StorePtr = std::unique_ptr<X509_STORE, Free<X509_STORE_free>>;
-using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>>;
+using StorePtr = std::unique_ptr<X509_STORE, FreedBy<X509_STORE_free>>;
+using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>>;
 
 const Time kNow = std::chrono::system_clock::from_time_t(1'800'000'000);
 const NodeSubject kNode{.name = "farms/main/nodes/web1", .uid = 12};
