@@ -137,7 +137,8 @@ milliseconds FeedLoop::NextStep(bool store_failed) {
   if (store_failed) {
     return kRetryInterval;
   }
-  if (look_ || !inbox_.empty()) {
+  // Without a session there is nobody to look for: the next one that comes makes up for it.
+  if ((look_ && !sessions_.empty()) || !inbox_.empty()) {
     return milliseconds(0);
   }
   for (const auto& [uid, farm] : farms_) {

@@ -481,6 +481,14 @@ TEST_F(FeedTest, ASilentNodeIsLostAndAQuietOneGetsHeartbeats) {
   EXPECT_TRUE(link.transport->closed);
 }
 
+TEST_F(FeedTest, WithoutANodeAChangeIsNoWork) {
+  WriteSite("one");
+  feed_->Step();
+  EXPECT_GT(feed_->Step(), milliseconds(0));
+  Link late = ConnectSynced(0);
+  EXPECT_EQ(late.position.revision(), Revision());
+}
+
 TEST_F(FeedTest, ADeletedNodeIsSentAway) {
   Link link = ConnectSynced(0);
   const auto transaction = *store_.Begin();
