@@ -26,7 +26,7 @@ bench_million() {
   { echo name; seq -f 'million%.0f' 1 1000000; } > "$work/million.csv"
   : > "$times"
   begin=$(milliseconds)
-  croft import accounts "$work/million.csv" 2> "$work/import.err" &
+  "$bin/croft" import accounts "$work/million.csv" 2> "$work/import.err" &
   import=$!
   while kill -0 "$import" 2> /dev/null; do
     now=$(peak_mib "$import")
@@ -51,7 +51,7 @@ bench_list() {
   { echo name; seq -f 'second%.0f' 1 1000000; } > "$work/million.csv"
   croft import accounts "$work/million.csv" 2> /dev/null || die "the second million failed"
   begin=$(milliseconds)
-  croft list accounts -o jsonl > "$work/accounts.jsonl" &
+  "$bin/croft" list accounts -o jsonl > "$work/accounts.jsonl" &
   list=$!
   while kill -0 "$list" 2> /dev/null; do
     now=$(peak_mib "$list")
